@@ -1,0 +1,86 @@
+"""Errors as records: the rule, what was asked, why not, where, what is legal instead, the next move."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+class TVMError(RuntimeError):
+    """The classic stack's failed check. Everything tvmlab refuses, beyond plain ValueError and TypeError, is one."""
+
+
+class LabError(TVMError):
+    """What a person reads when something is refused.
+
+    `rule`   a short stable name of the rule that was broken (`vectorize-reduction`), the key of tests and of help
+    `message` one sentence: what was asked and why it cannot be
+    `where`  lines that show the place (loops, expressions), the guilty one marked
+    `legal`  what could be done instead, as text a person can use
+    `hint`   the next move
+    """
+
+    title = "Error"
+
+    def __init__(
+        self,
+        rule: str,
+        message: str,
+        where: Sequence[str] = (),
+        legal: Sequence[str] = (),
+        hint: str = "",
+    ) -> None:
+        self.rule, self.message, self.where, self.legal, self.hint = rule, message, tuple(where), tuple(legal), hint
+        super().__init__(rule, message)
+
+    def __str__(self) -> str:
+        lines = [self.message]
+        lines += [f"    {line}" for line in self.where]
+        if self.legal:
+            lines.append("  legal here:  " + ", ".join(self.legal))
+        if self.hint:
+            lines.append(f"  {self.hint}")
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """The same record as plain data, for a front end."""
+        return {
+            "type": type(self).__name__,
+            "rule": self.rule,
+            "message": self.message,
+            "where": list(self.where),
+            "legal": list(self.legal),
+            "hint": self.hint,
+        }
+
+
+class ScheduleError(LabError):
+    """A schedule step, or a whole schedule, that cannot be."""
+
+
+class ScheduleValueError(ScheduleError, ValueError):
+    """A refusal for which the classic API raises ValueError."""
+
+
+class ScheduleTypeError(ScheduleError, TypeError):
+    """A refusal for which the classic API raises TypeError."""
+
+
+class ExpressionError(LabError):
+    """A tensor expression that cannot be."""
+
+
+class BuildError(LabError):
+    """A program that cannot be compiled for the target that was asked."""
+
+
+class CallError(LabError, ValueError):
+    """A compiled module called with arguments that do not fit."""
+
+
+class VerifyError(LabError):
+    """A loop program that breaks a rule of `core.verify`."""
+
+
+class MissingName(LabError, AttributeError):
+    """A name that does not exist here: says what does."""
