@@ -8,7 +8,8 @@ ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 ARGS ?=
 
 PYTHONS  := $(PYTHON) python3 python3.11 python3.12 python3.13
-SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+VERSION  := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+SUITABLE := import venv, ensurepip; $(VERSION)
 LAB := $(VENV)/.stamp-lab-$(HASH)
 DEV := $(VENV)/.stamp-dev-$(HASH)
 PYTEST = $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
@@ -57,7 +58,7 @@ $(LAB) $(DEV): | $(VENV)/.made
 # Keeps a .venv that is already there; makes one otherwise, with the first suitable Python.
 $(VENV)/.made:
 	@if [ -e $(VENV) ]; then \
-	  if ! $(BIN)/python -c '$(SUITABLE)' 2>/dev/null; then \
+	  if ! $(BIN)/python -c '$(VERSION)' 2>/dev/null; then \
 	    echo '$(VENV) holds no working Python 3.11, 3.12 or 3.13: remove it (rm -r $(VENV)) and run make again.' >&2; exit 1; \
 	  fi; \
 	  $(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip >/dev/null; \
@@ -71,7 +72,8 @@ $(VENV)/.made:
 	  done; \
 	fi
 	@[ -e $(VENV) ] || { \
-	  echo 'tvmlab needs Python 3.11, 3.12 or 3.13 with its venv module, and found none on PATH (python3 is $(shell python3 --version 2>&1)).' >&2; \
+	  echo "tvmlab needs Python 3.11, 3.12 or 3.13 with its venv module, and found none on PATH" >&2; \
+	  echo "(python3 is $$(python3 --version 2>/dev/null || echo missing))." >&2; \
 	  echo 'Install one (Debian, Ubuntu: apt install python3 python3-venv; macOS: brew install python@3.13; conda: environment.yml)' >&2; \
 	  echo 'or name one: make PYTHON=/path/to/python3.13 lab' >&2; exit 1; }
 	@touch $@
