@@ -1,0 +1,30 @@
+"""One primitive per file: the file `split.py` holds the function `split(state, stage, ...) -> (state, results)`.
+
+The signature is the primitive's interface: it becomes the method on the handle, the menu entry, the form. An argument
+annotated `StageIndex` is a stage, `IterVar` an axis, `Tensor` a tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+Primitive = Callable[..., tuple[Any, Any]]
+StageIndex = int
+
+
+@lru_cache(maxsize=1)
+def names() -> tuple[str, ...]:
+    return tuple(sorted(p.stem for p in Path(__file__).parent.glob("*.py") if not p.stem.startswith("_")))
+
+
+@lru_cache(maxsize=None)
+def get(name: str) -> Primitive:
+    """The primitive of that name; an unknown name answers with those that exist."""
+    if name not in names():
+        raise AttributeError(f"there is no schedule primitive `{name}`; the primitives are {', '.join(names())}")
+    made: Primitive = getattr(import_module(f".{name}", __package__), name)
+    return made
