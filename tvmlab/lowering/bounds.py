@@ -126,7 +126,7 @@ class Bounds:
         d.values = rel.values_up(stage, d.loop, d.sizes, facts)
         for a in stage.root_axes:
             if a in d.values:
-                d.env[a.var] = d.values[a] + d.low[a]
+                d.env[a.var] = d.low[a] + d.values[a]
         d.path = [*outer, *((stage, a) for a in stage.leaves)]
 
     # ------------------------------------------------------------ what consumers need

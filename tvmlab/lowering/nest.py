@@ -167,7 +167,7 @@ class Nest:
                 hint="fuse data axes with data axes only, or use rfactor",
             )
         guards = self.guards(stage, d, values, facts)
-        env = {a.var: values[a] + d.low[a] for a in stage.op.axis}
+        env = {a.var: d.low[a] + values[a] for a in stage.op.axis}
         starts = r.init or r.combiner.identity
         stores: list[Stmt] = [
             Store(self.buffers[t], self.target(t, d, values), self.value(x, env, facts), None, self.origin(stage))
@@ -223,7 +223,7 @@ class Nest:
 
     def target(self, t: Any, d: Domain, values: Mapping[IterVar, Lin]) -> tuple[Expr, ...]:
         """Where the stage stores the element that the root axes' (relative) values name."""
-        position = [values[a] + d.low[a] if t in self.params else values[a] for a in d.stage.op.axis]
+        position = [d.low[a] + values[a] if t in self.params else values[a] for a in d.stage.op.axis]
         if d.stage.layout is not None:
             position = d.stage.layout.forward(position, d.facts)
         return tuple(to_expr(x) for x in position)
@@ -284,7 +284,7 @@ class Nest:
                 d.sizes[a].key == lin(a.dom.extent).key
             ):
                 continue
-            place, first = values[a] + d.low[a], lin(a.dom.min)
+            place, first = d.low[a] + values[a], lin(a.dom.min)
             if not nonneg(place - first, facts):
                 found.append((binary(">=", to_expr(place), to_expr(first)), place - first))
                 facts = facts.with_guards([place - first])

@@ -81,7 +81,7 @@ def run(program: Program, names: Sequence[str], config: Config = DEFAULT) -> Pro
     """The passes of these names, in order; with `config.snapshots` the program after each is kept."""
     kept: list[Snapshot] = list(program.snapshots)
     for name in names:
-        if name in config.disabled:
+        if name in config.disabled or name not in passes.names():
             continue
         start = time.perf_counter()
         program = passes.get(name)(program, config)
