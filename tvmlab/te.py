@@ -1,5 +1,6 @@
 """Tensor expressions, under their classic names: `from tvmlab import te`."""
 
+# ruff: noqa: F401
 from __future__ import annotations
 
 from importlib import import_module
@@ -10,36 +11,80 @@ from .core.build import any_ as any
 from .core.build import binary, const, if_then_else
 from .core.error import MissingName
 from .core.intrin import (
-    abs, acos, acosh, asin, asinh, atan, atan2, atanh, ceil, ceildiv, clz, copysign, cos, cosh, div, erf, exp, exp2, exp10, floor,
-    floordiv, floormod, fmod, hypot, indexdiv, indexmod, infinity, isfinite, isinf, isnan, ldexp, likely, log, log1p, log2,
-    log10, max_value, min_value, nearbyint, nextafter, popcount, power, reinterpret, round, rsqrt, sigmoid, sin, sinh, sqrt,
-    tan, tanh, trunc, truncdiv, truncmod,
+    abs,
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    ceil,
+    ceildiv,
+    clz,
+    copysign,
+    cos,
+    cosh,
+    div,
+    erf,
+    exp,
+    exp2,
+    exp10,
+    floor,
+    floordiv,
+    floormod,
+    fmod,
+    hypot,
+    indexdiv,
+    indexmod,
+    infinity,
+    isfinite,
+    isinf,
+    isnan,
+    ldexp,
+    likely,
+    log,
+    log1p,
+    log2,
+    log10,
+    max_value,
+    min_value,
+    nearbyint,
+    nextafter,
+    popcount,
+    power,
+    reinterpret,
+    round,
+    rsqrt,
+    sigmoid,
+    sin,
+    sinh,
+    sqrt,
+    tan,
+    tanh,
+    trunc,
+    truncdiv,
+    truncmod,
 )  # fmt: skip
 from .core.node import IterVar, Range, Var
-from .expr import classic as _classic  # noqa: F401  gives nodes their classic field names
-from .expr.buffer import AXIS_SEPARATOR, decl_buffer
+from .expr import classic as _classic  # gives nodes their classic field names
+from .expr.buffer import decl_buffer
 from .expr.extern import ExternOp, extern
 from .expr.intrin import (
-    TensorComputeOp, TensorIntrin, TensorIntrinCall, decl_tensor_intrin, get_intrin, register_intrin,
+    TensorComputeOp,
+    TensorIntrin,
+    TensorIntrinCall,
+    decl_tensor_intrin,
+    get_intrin,
+    register_intrin,
 )  # fmt: skip
 from .expr.reduce import comm_reducer, max, min, prod, reduce_axis, sum
-from .expr.scalar import size_var, thread_axis, var
+from .expr.scalar import AXIS_SEPARATOR, size_var, thread_axis, var
 from .expr.scan import ScanOp, scan
 from .expr.tensor import ComputeOp, Operation, PlaceholderOp, Tensor, TensorSlice, compute, placeholder, tag_scope
 
-__all__ = [
-    "AXIS_SEPARATOR", "ComputeOp", "ExternOp", "IterVar", "Operation", "PlaceholderOp", "Range", "ScanOp", "Tensor",
-    "TensorComputeOp", "TensorIntrin", "TensorIntrinCall", "TensorSlice", "Var", "abs", "acos", "acosh", "add", "all", "any",
-    "asin", "asinh", "atan", "atan2", "atanh", "ceil", "ceildiv", "clz", "comm_reducer", "compute", "const", "copysign", "cos",
-    "cosh", "decl_buffer", "decl_tensor_intrin", "div", "erf", "exp", "exp10", "exp2", "extern", "floor", "floordiv", "floormod",
-    "fmod", "get_intrin", "hypot", "if_then_else", "indexdiv", "indexmod", "infinity", "isfinite", "isinf", "isnan", "ldexp",
-    "likely", "log", "log10", "log1p", "log2", "max", "max_value", "min", "min_value", "multiply", "nearbyint", "nextafter",
-    "placeholder", "popcount", "power", "prod", "reduce_axis", "register_intrin", "reinterpret", "round", "rsqrt", "scan",
-    "sigmoid", "sin", "sinh", "size_var", "sqrt", "subtract", "sum", "tag_scope", "tan", "tanh", "thread_axis", "trunc",
-    "truncdiv", "truncmod", "var",
-]  # fmt: skip
-
-_LATER = {"create_schedule": "tvmlab.face.api"}  # schedules are above expressions: loaded on first use
+# schedules are above expressions: loaded on first use
+_LATER = {"create_schedule": "tvmlab.face.api", "Schedule": "tvmlab.face.api"}
 _ABSENT = {
     "hybrid": "write the loops with te.extern and tir.ir_builder, or the computation with te.compute",
     "gradient": "write the gradient as te.compute expressions",
@@ -61,6 +106,10 @@ def subtract(a: Any, b: Any) -> Any:
 def multiply(a: Any, b: Any) -> Any:
     """`a * b`"""
     return binary("*", a, b)
+
+
+_NOT_OURS = ("annotations", "Any", "import_module", "binary", "MissingName", "missing")
+__all__ = [name for name in globals() if not name.startswith("_") and name not in _NOT_OURS]
 
 
 def __getattr__(name: str) -> Any:
