@@ -27,7 +27,7 @@ def register(name: str, f: Packed, override: bool = False) -> Packed:
     """Put `f` in the table. A name is taken once, unless `override`, or a cell that defines the function runs again."""
     old = _TABLE.get(name)
     if old is not None and not override and _identity(old) != _identity(f):
-        raise TVMError(f"global function `{name}` is already registered; to replace it:  register_func(..., override=True)")
+        raise TVMError(f"global function `{name}` is already registered; override=True replaces it")
     _TABLE[name] = f
     return f
 
