@@ -16,12 +16,12 @@ from .sharing import private
 from .writer import Writer
 
 TAGS = tuple(f"{stem}.{axis}" for stem in ("blockIdx", "threadIdx") for axis in "xyz")
-VIRTUAL = frozenset({"vthread", "cthread", "virtual_thread"})
+VIRTUAL = ("vthread", "cthread", "virtual_thread")
 Body = Callable[[Writer, Stmt, str], None]
 
 
 def virtual(s: For) -> bool:
-    return s.kind == "vthread" or s.thread in VIRTUAL
+    return s.kind == "vthread" or s.thread.startswith(VIRTUAL)
 
 
 def syncs(s: Stmt) -> bool:

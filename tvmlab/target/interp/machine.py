@@ -84,7 +84,10 @@ class Machine:
     def unwritten(self, m: Memory, address: int, site: int, loops: Loops) -> Any:
         at = m.element(address)
         name = (m.buffer.logical or m.buffer).name
-        self.report(site, loops, "uninitialised-read", f"read of {element(name, at)}, which nothing has written yet", index=at)
+        common = self.exact_readers and m.writer is not None
+        hint = "if another thread writes it, a barrier must stand between" if common else ""
+        message = f"read of {element(name, at)}, which nothing has written yet"
+        self.report(site, loops, "uninitialised-read", message, hint, index=at)
         return self.zero(m)
 
     def broken(self, site: int, loops: Loops, rule: str, message: str) -> int:
