@@ -63,11 +63,11 @@ def _sigmoid(x: Expr) -> Expr:
 
 
 def _q_multiply_shift(x: Expr, y: Expr, q: Expr, shift: Expr) -> Expr:
-    """x * y * 2**(shift - q), rounded: the product of two fixed-point numbers."""
+    """x * y * 2**-shift, rounded: numbers with `q` bits after the point."""
     wide = x.dtype.replace("int32", "int64")
     q, shift = cast(q, wide), cast(shift, wide)
-    right = q + binary("max", negate(shift), cast(0, wide))
-    product = (cast(x, wide) << binary("max", shift, cast(0, wide))) * cast(y, wide)
+    right = q + binary("max", shift, cast(0, wide))
+    product = (cast(x, wide) << binary("max", negate(shift), cast(0, wide))) * cast(y, wide)
     return cast((product + (cast(1, wide) << (right - 1))) >> right, x.dtype)
 
 
@@ -278,20 +278,18 @@ def _binary(p: PyPrinter, e: Bin) -> Printed:
     if e.dtype == "bool" and e.op not in ("and", "or"):
         operand = p.index if pure_index(e.a) and pure_index(e.b) else p.value
     else:
-        exact = e.op in ("//", "%", ">>", "min", "max", "truncdiv", "truncmod")
+        exact = e.op in ("//", "%", "<<", ">>", "min", "max", "truncdiv", "truncmod")
         operand = p.value if exact else p.loose
     text, own = _bin(p, e, operand)
     return (p.rounded(text, e.dtype), ATOM) if e.dtype == "float16" else (text, own)
 
 
 def _bin(p: PyPrinter, e: Bin, operand: Callable[[Expr, int], str]) -> Printed:
-    if e.op in ("min", "max"):
-        return f"{e.op}({operand(e.a, 0)}, {operand(e.b, 0)})", ATOM
-    if e.op in ("truncdiv", "truncmod"):
-        return f"{p.helper(e.op)}({operand(e.a, 0)}, {operand(e.b, 0)})", ATOM
+    if e.op in FUNCTIONS or e.op in ("//", "<<", ">>"):
+        found = _operation(p, e, operand)
+        if found is not None:
+            return found
     level, op = PRECEDENCE[e.op], e.op
-    if op == "//" and dt.is_float(e.dtype):
-        return f"np.floor({operand(e.a, level)} / {operand(e.b, level + 1)})", ATOM
     if op == "+" and isinstance(e.b, Const) and dt.is_signed(e.b.dtype) and e.b.value < 0:
         return f"{operand(e.a, level)} - {-e.b.value}", level
     left = level + 1 if level == 4 else level
@@ -304,6 +302,29 @@ def _bin(p: PyPrinter, e: Bin, operand: Callable[[Expr, int], str]) -> Printed:
         p.lazy -= 1
     gap = "" if level == 10 and dt.is_int(e.dtype) else " "
     return f"{first}{gap}{op}{gap}{second}", level
+
+
+FUNCTIONS = frozenset({"min", "max", "truncdiv", "truncmod"})
+
+
+def _operation(p: PyPrinter, e: Bin, operand: Callable[[Expr, int], str]) -> Printed | None:
+    """Operators that Python writes as a function, or whose corner cases it sees differently."""
+    a, b = operand(e.a, 0), operand(e.b, 0)
+    if dt.is_float(e.dtype):
+        # Python's max(b, a) is `a if a > b else b`, which is what `max` of programs means for NaN
+        forms = {"min": "min({1}, {0})", "max": "max({1}, {0})", "truncmod": "np.fmod({0}, {1})"}
+        if e.op in forms:
+            return forms[e.op].format(a, b), ATOM
+        return f"{'np.floor' if e.op == '//' else 'np.trunc'}({operand(e.a, 10)} / {operand(e.b, 11)})", ATOM
+    if e.op in ("min", "max"):
+        return f"{e.op}({a}, {b})", ATOM
+    corner = not isinstance(e.b, Const) and operand != p.index
+    helper = {"<<": "shift_left", ">>": "shift_right"}.get(e.op) if corner else None
+    if e.op == "//" and corner and e.dtype == "int64":
+        helper = "floordiv"
+    if e.op in FUNCTIONS:
+        helper = e.op
+    return None if helper is None else (f"{p.helper(helper)}({a}, {b})", ATOM)
 
 
 def _cast(p: PyPrinter, e: Cast) -> Printed:

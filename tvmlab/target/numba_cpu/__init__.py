@@ -8,6 +8,7 @@ import linecache
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 from ...core import dtype as dt
@@ -36,11 +37,11 @@ def _text(program: Program) -> tuple[str, bool]:
         raise BuildError("several-functions", f"the target `numba` runs programs of one function, not of {len(program.functions)} ({names})")
     fn = program.entry
     body = expand(fn.body)
-    p = NumbaPrinter(direct=has_vectors(body))
+    p = NumbaPrinter(direct=has_vectors(body), contract=dict(fn.attrs).get("fp", "contract") == "contract")
     for x in (*fn.params, *fn.sizes):
         p.names(x)
     p.block(body)
-    return module_text(fn, p, p.lines, p.made, p.parallel), p.parallel
+    return module_text(fn, p, p.lines, p.made, p.parallel, p.contract), p.parallel
 
 
 def compile(program: Program, target: Target) -> Compiled:
@@ -62,12 +63,17 @@ def _compile(fn: Function, text: str, key: str, parallel: bool, target: Target) 
     kernel.compile(_signature(fn))
     kernel.disable_compile()
     name = kernel.signatures[0]
+    threads = [target.threads]
     return Compiled(
-        call=_caller(fn, kernel, parallel, target),
+        call=_caller(fn, kernel, parallel, threads),
         source=text,
         ir=lambda: str(kernel.inspect_llvm(name)),
         asm=lambda: str(kernel.inspect_asm(name)),
-        extra={"kernel": kernel},
+        extra={
+            "kernel": kernel,
+            "export": lambda path: Path(path).write_text(text),
+            "set_num_threads": lambda n: threads.__setitem__(0, n),
+        },
     )
 
 
@@ -113,7 +119,7 @@ def _signature(fn: Function) -> tuple[Any, ...]:
     return (*[of(x) for x in fn.params], *[types.int64 for _ in fn.sizes])
 
 
-def _caller(fn: Function, kernel: Any, parallel: bool, target: Target) -> Callable[[Sequence[Any], Sequence[Any]], None]:
+def _caller(fn: Function, kernel: Any, parallel: bool, threads: list[int]) -> Callable[[Sequence[Any], Sequence[Any]], None]:
     """`call(arrays, scalars)`: buffers and numbers in the order of the parameters, then the sizes."""
     import numpy as np
 
@@ -130,7 +136,7 @@ def _caller(fn: Function, kernel: Any, parallel: bool, target: Target) -> Callab
         ]
         kernel(*arguments, *given)
 
-    return _in_parallel(call, target.threads) if parallel else call
+    return _in_parallel(call, threads) if parallel else call
 
 
 def _number_type(np: Any, dtype: str) -> Any:
@@ -139,14 +145,14 @@ def _number_type(np: Any, dtype: str) -> Any:
     return getattr(np, "bool_" if dt.is_bool(dtype) else dtype)
 
 
-def _in_parallel(call: Any, threads: int) -> Any:
+def _in_parallel(call: Any, threads: list[int]) -> Any:
     """With the number of threads asked for, and one call at a time where the threading layer needs that."""
     import numba
 
     def run(arrays: Sequence[Any], numbers: Sequence[Any]) -> None:
         with POOL if one_at_a_time() else nullcontext():
             before = numba.get_num_threads()
-            numba.set_num_threads(min(threads or before, numba.config.NUMBA_NUM_THREADS))
+            numba.set_num_threads(min(threads[0] or before, numba.config.NUMBA_NUM_THREADS))
             try:
                 call(arrays, numbers)
             finally:

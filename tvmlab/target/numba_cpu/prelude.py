@@ -337,7 +337,7 @@ def arithmetic(op, name):
     @lower_builtin(op, Vec, Vec)
     def build(context, builder, sig, args):
         if floating(sig.return_type):
-            return getattr(builder, "f" + name)(*args, flags=("contract",))
+            return getattr(builder, "f" + name)(*args)
         if name == "shr":
             return (builder.ashr if signed(sig.return_type) else builder.lshr)(*args)
         return getattr(builder, name)(*args)
@@ -396,7 +396,7 @@ def fma(typingctx, a, b, c):
 
     def build(context, builder, sig, args):
         a, b, c = args
-        return builder.fadd(builder.fmul(a, b, flags=("contract",)), c, flags=("contract",))
+        return builder.fadd(builder.fmul(a, b), c)
 
     return a(a, b, c), build
 
@@ -414,11 +414,11 @@ def select(typingctx, cond, a, b):
 def chooser(sign):
     @intrinsic
     def choose(typingctx, a, b):
-        """The lesser or the greater of two vectors, lane by lane"""
+        """a where it is less (or greater), else b: so b where one is not a number"""
 
         def build(context, builder, sig, args):
             a, b = args
-            return builder.select(compare_vectors(builder, sig.return_type, sign, b, a), b, a)
+            return builder.select(compare_vectors(builder, sig.return_type, sign, a, b), a, b)
 
         return a(a, b), build
 
@@ -470,10 +470,18 @@ trunc_modulo = divider(floor=False, remainder=True)
 
 
 @njit(error_model="numpy")
+def floordiv(a, b):
+    """a // b that wraps where the quotient does not fit"""
+    return -a if b == -1 else a // b
+
+
+@njit(error_model="numpy")
 def truncdiv(a, b):
     """a / b towards zero"""
+    if b == -1:
+        return -a
     q = a // b
-    return q + 1 if q * b != a and q < 0 else q
+    return q + 1 if q < 0 and q * b != a else q
 
 
 @njit(error_model="numpy")
@@ -481,6 +489,37 @@ def truncmod(a, b):
     """The rest of a division towards zero: it has the sign of a"""
     r = a % b
     return r - b if r != 0 and (a < 0) != (b < 0) else r
+
+
+@njit
+def shift_left(a, n):
+    """a << n; all bits are gone when n is the width or more"""
+    return a << n if n < 64 else a - a
+
+
+@njit
+def shift_right(a, n):
+    """a >> n; only the sign is left when n is the width or more"""
+    return a >> n if n < 64 else a >> type(n)(63) >> type(n)(1)
+
+
+def shifter(method):
+    @intrinsic
+    def shift(typingctx, a, n):
+        """A shift of every lane by its own number of bits, which may be more than there are"""
+
+        def build(context, builder, sig, args):
+            a, n = args
+            width = a.type.element.width
+            inside = builder.icmp_unsigned("<", n, like(n, width))
+            if method == "ashr":
+                return builder.ashr(a, builder.select(inside, n, like(n, width - 1)))
+            safe = builder.select(inside, n, n.type(None))
+            return builder.select(inside, getattr(builder, method)(a, safe), a.type(None))
+
+        return a(a, n), build
+
+    return shift
 
 
 # ---------------------------------------------------------------- conversions

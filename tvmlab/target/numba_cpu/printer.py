@@ -25,6 +25,7 @@ LLVM_HAS = {
     "nearbyint": "nearbyint", "round": "round",
 }  # fmt: skip
 DIVISIONS = {"//": "floor_divide", "%": "floor_modulo", "truncdiv": "trunc_divide", "truncmod": "trunc_modulo"}
+SHIFTS = {"<<": "shl", ">>": "ashr"}
 SHARE_FROM = 4  # statements in a row, from which on equal parts get a name
 
 
@@ -33,13 +34,14 @@ def has_vectors(n: Node) -> bool:
 
 
 class NumbaPrinter(PyPrinter):
-    """`direct`: elements are read without the test for negative subscripts, which costs a hot loop a fifth."""
+    """`direct`: elements are read without the test for negative subscripts, which costs a hot loop a fifth.
+    `contract`: a product and a sum may round once."""
 
     target = "numba"
 
-    def __init__(self, direct: bool) -> None:
+    def __init__(self, direct: bool, contract: bool = True) -> None:
         super().__init__(taken=(*pieces(), "types", "cgutils", "intrinsic"))
-        self.direct = direct
+        self.direct, self.contract = direct, contract
         self.made: dict[str, str] = {}
         self.registers: dict[Buffer, dict[Place, str]] = {}
         self.shared: Shared | None = None
@@ -262,14 +264,17 @@ class NumbaPrinter(PyPrinter):
 
 def vector_binary(p: NumbaPrinter, e: Bin, operand: Callable[[Expr, int], str]) -> Printed:
     if dt.is_float(e.a.dtype):
-        if e.op in ("//", "%"):
+        if e.op in ("//", "%", "truncdiv", "truncmod"):
             return _float_division(p, e)
-        if e.op == "+" and (found := _product(p, e)) is not None:
+        if e.op == "+" and p.contract and (found := _product(p, e)) is not None:
             return found
     elif e.op in DIVISIONS:
         return f"{p.helper(DIVISIONS[e.op])}({operand(e.a, 0)}, {operand(e.b, 0)})", ATOM
     if e.op in ("min", "max"):
         return f"{p.helper({'min': 'minimum', 'max': 'maximum'}[e.op])}({operand(e.a, 0)}, {operand(e.b, 0)})", ATOM
+    if e.op in SHIFTS and not (isinstance(e.b, Broadcast) and isinstance(e.b.value, Const)):
+        method = SHIFTS[e.op] if e.op == "<<" or dt.is_signed(e.dtype) else "lshr"
+        return f"{p.make(f'shift_{method}', 'shifter', repr(method).replace(chr(39), chr(34)))}({operand(e.a, 0)}, {operand(e.b, 0)})", ATOM
     p.operator()
     op = {"and": "&", "or": "|"}.get(e.op, e.op)
     level = PRECEDENCE[op]
@@ -288,10 +293,11 @@ def _product(p: NumbaPrinter, e: Bin) -> Printed | None:
 
 
 def _float_division(p: NumbaPrinter, e: Bin) -> Printed:
-    if e.op == "%":
-        return p.rounded(f"{p.make('vec_modulo', 'lanewise2', 'modulo')}({p.loose(e.a)}, {p.loose(e.b)})", e.dtype), ATOM
+    if e.op in ("%", "truncmod"):
+        name = p.make("vec_modulo", "lanewise2", "modulo") if e.op == "%" else p.make("vec_fmod", "lanewise2", "np.fmod")
+        return p.rounded(f"{name}({p.loose(e.a)}, {p.loose(e.b)})", e.dtype), ATOM
     p.operator()
-    name = p.make("vec_floor", "elementwise", '"floor"')
+    name = p.make("vec_floor", "elementwise", '"floor"') if e.op == "//" else p.make("vec_trunc", "elementwise", '"trunc"')
     return f"{name}({p.loose(e.a, 10)} / {p.loose(e.b, 11)})", ATOM
 
 
@@ -353,7 +359,8 @@ def _call(p: NumbaPrinter, e: Call) -> Printed:
         p.operator()
         return f"~{p.loose(e.args[0], UNARY)}", UNARY
     if name in ("popcount", "clz"):
-        return f"{p.helper(HELPERS[name])}({p.loose(e.args[0])})", ATOM
+        text = f"{p.helper(HELPERS[name])}({p.loose(e.args[0])})"
+        return (text if e.dtype == e.args[0].dtype else f"{p.caster(dt.element(e.dtype))}({text})"), ATOM
     return p.rounded(f"{_vector_function(p, e, name)}({', '.join(p.loose(a) for a in e.args)})", e.dtype), ATOM
 
 

@@ -73,11 +73,12 @@ def kernel_name(fn: Function) -> str:
     return f"{Names()(fn)}_kernel"
 
 
-def module_text(fn: Function, p: PyPrinter, body: list[str], made: dict[str, str], parallel: bool) -> str:
+def module_text(fn: Function, p: PyPrinter, body: list[str], made: dict[str, str], parallel: bool, contract: bool) -> str:
     """`body`: the kernel's lines; `made`: names made by factories of the prelude, `load16` -> `loader(16)`."""
     names = closure(p.helpers)
     table = pieces()
-    options = ["error_model=\"numpy\"", "fastmath={\"contract\"}", "nogil=True", *(["parallel=True"] if parallel else [])]
+    fast = ['fastmath={"contract"}'] if contract else []
+    options = ['error_model="numpy"', *fast, "nogil=True", *(["parallel=True"] if parallel else [])]
     parameters = ", ".join(p.names(x) for x in (*fn.params, *fn.sizes))
     kernel = [f"@njit({', '.join(options)})", f"def {kernel_name(fn)}({parameters}):", *body]
     code = "\n".join([*kernel, *made.values()])
@@ -154,7 +155,7 @@ def stride_size(fn: Function, v: Var, p: PyPrinter) -> list[str]:
 def flattened(x: Buffer | Var, p: PyPrinter) -> str:
     name = p.names(x)
     if isinstance(x, Var):
-        return f"np.float16({name}).astype(np.float32)" if x.dtype == "float16" else name
+        return f"np.float32(np.float16({name}))" if x.dtype == "float16" else f"{p.scalar_type(x.dtype)}({name})"
     flat = f"{name}.reshape(-1)"
     if logical(x).strides is not None:
         span = f"{name}.size and 1 + sum((n - 1) * s for n, s in zip({name}.shape, {name}.strides)) // {name}.itemsize"
