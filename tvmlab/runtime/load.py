@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,16 @@ FORMAT = 1
 
 class LoadError(LabError, ValueError):
     """A file that is no exported program."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """`symbol`: the function's name in the file. `status`: it returns an int, 0 for success."""
+
+    signature: Signature
+    target: Target
+    symbol: str
+    status: bool = False
 
 
 def card_path(path: str | Path) -> Path:
@@ -53,19 +63,19 @@ def read(path: str | Path) -> tuple[Signature, Target, Compiled]:
     if not path.exists():
         raise LoadError("no-file", f"there is no file {path}")
     card = _card(path)
-    signature, target = Signature.from_json(card["signature"]), Target(**card["target"])
-    return signature, target, loaders[path.suffix](path, card, signature)
+    return card.signature, card.target, loaders[path.suffix](path, card)
 
 
-def _card(path: Path) -> dict[str, Any]:
+def _card(path: Path) -> Card:
     beside = card_path(path)
     if not beside.exists():
         raise LoadError("no-card", f"{path.name} needs {beside.name} beside it, which `export` wrote with it")
     try:
-        card: dict[str, Any] = json.loads(beside.read_text())
-        if card["tvmlab"] != FORMAT:
-            raise LoadError("card-format", f"{beside.name} is of format {card['tvmlab']}, this version reads {FORMAT}")
-        return card
+        data = json.loads(beside.read_text())
+        if data["tvmlab"] != FORMAT:
+            raise LoadError("card-format", f"{beside.name} is of format {data['tvmlab']}, this version reads {FORMAT}")
+        signature, target = Signature.from_json(data["signature"]), Target(**data["target"])
+        return Card(signature, target, data["symbol"], data["status"])
     except (json.JSONDecodeError, KeyError, TypeError) as e:
         raise LoadError("bad-card", f"{beside.name} does not describe an exported program: {e}") from e
 
@@ -73,15 +83,15 @@ def _card(path: Path) -> dict[str, Any]:
 # ---------------------------------------------------------------- Python
 
 
-def _python(path: Path, card: dict[str, Any], signature: Signature) -> Compiled:
+def _python(path: Path, card: Card) -> Compiled:
     """A file that defines the function `symbol(*arrays, *scalars, *sizes)`."""
     spec = importlib.util.spec_from_file_location(f"tvmlab_export_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    function = getattr(module, card["symbol"], None)
+    function = getattr(module, card.symbol, None)
     if function is None:
-        raise LoadError("no-symbol", f"{path.name} defines no function `{card['symbol']}`")
+        raise LoadError("no-symbol", f"{path.name} defines no function `{card.symbol}`")
 
     def call(arrays: Sequence[Any], scalars: Sequence[Any]) -> None:
         function(*arrays, *scalars)
@@ -97,13 +107,13 @@ C_TYPES: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _shared(path: Path, card: dict[str, Any], signature: Signature) -> Compiled:
+def _shared(path: Path, card: Card) -> Compiled:
     """A library with the C function `symbol(buffers..., scalars..., sizes...)`."""
     try:
-        function = getattr(ctypes.CDLL(str(path.resolve())), card["symbol"])
+        function = getattr(ctypes.CDLL(str(path.resolve())), card.symbol)
     except (OSError, AttributeError) as e:
-        raise LoadError("no-symbol", f"cannot load `{card['symbol']}` from {path.name}: {e}") from e
-    return foreign(function, signature, status=card["status"], source=_header(path))
+        raise LoadError("no-symbol", f"cannot load `{card.symbol}` from {path.name}: {e}") from e
+    return foreign(function, card.signature, status=card.status, source=_header(path))
 
 
 def foreign(function: Any, signature: Signature, status: bool = False, source: str = "") -> Compiled:
@@ -150,7 +160,7 @@ def _header(path: Path) -> str:
     return header.read_text() if header.exists() else ""
 
 
-def _object(path: Path, card: dict[str, Any], signature: Signature) -> Compiled:
+def _object(path: Path, card: Card) -> Compiled:
     """An object file, linked into a library by the C compiler, if there is one."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
@@ -161,5 +171,5 @@ def _object(path: Path, card: dict[str, Any], signature: Signature) -> Compiled:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise LoadError("link-failed", f"cannot link {path.name}: {done.stderr.strip()}")
-        loaded = _shared(library, card, signature)
+        loaded = _shared(library, card)
     return Compiled(loaded.call, _header(path), extra=loaded.extra)

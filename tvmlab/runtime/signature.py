@@ -153,9 +153,6 @@ def _compact(shape: tuple[Dim, ...]) -> tuple[int, ...] | None:
     return tuple(reversed(strides))
 
 
-READ_ONLY_CALLS = {"prefetch"}
-
-
 def writes(fn: Function) -> set[Buffer]:
     """The buffer parameters the body may write: stores, pointers with write access, and pointers given away."""
     owner: dict[Any, Buffer] = {}
@@ -163,7 +160,9 @@ def writes(fn: Function) -> set[Buffer]:
         for b in (p, p.logical):
             if b is not None:
                 owner[b] = owner[b.data] = p
-    return {owner[t] for n in walk(fn.body) for t in _touched(n) if t in owner}
+    nodes = list(walk(fn.body))
+    fetched = {a for n in nodes if isinstance(n, Call) and n.name == "prefetch" for a in n.args}  # read, if anything
+    return {owner[t] for n in nodes if n not in fetched for t in _touched(n) if t in owner}
 
 
 def _touched(n: Node) -> Iterator[Any]:
@@ -175,7 +174,7 @@ def _touched(n: Node) -> Iterator[Any]:
     elif isinstance(n, Call) and n.name == "access_ptr":
         if _may_write(n.args[-1]):
             yield n.args[0]
-    elif isinstance(n, Call) and n.name not in READ_ONLY_CALLS:
+    elif isinstance(n, Call):
         for a in n.args:
             if n.name == "address_of" and isinstance(a, Load):
                 yield a.buffer
