@@ -331,15 +331,16 @@ def test_any_overlap_and_layout_gives_the_result_of_separate_arrays(data):
         np.testing.assert_array_equal(memory, memory_after)  # nothing but the output changed
 
 
-def test_views_that_interleave_are_not_copied():
-    same = []
-    memory = np.zeros((2, 8), "float32")
+def test_strided_views_are_copied_with_their_strides_and_only_if_they_share_an_element():
+    seen = []
+    memory = np.arange(8, dtype="float32")
     n, s = Var("n"), Var("s")
     a, c = buffer("A", n, strides=(s,)), buffer("C", n, strides=(s,))
-    mod = module((a, c), (c,), lambda x, y, *_: same.append(np.shares_memory(x, memory)), (n, s))
-    mod(memory[0, ::2], memory[0, 1::2])
-    mod(memory[0, :2], memory[0, 1:3])
-    assert same == [True, False]
+    note = lambda x, *_: seen.append((x.tolist(), x.strides, np.shares_memory(x, memory)))
+    mod = module((a, c), (c,), note, (n, s))
+    mod(memory[::2], memory[1::2])
+    mod(memory[:6:2], memory[2::2])
+    assert seen == [([0, 2, 4, 6], (8,), True), ([0, 2, 4], (8,), False)]
 
 
 # ---------------------------------------------------------------- which buffers are written

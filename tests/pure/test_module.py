@@ -2,12 +2,17 @@
 
 import json
 import pickle
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests import fakes
 from tests.fakes import add_arrays, adder, f32, module
+from tvmlab.core.build import const
 from tvmlab.core.error import BuildError, LabError
+from tvmlab.core.node import Var
+from tvmlab.core.program import Function
 from tvmlab.runtime import Module, load_module
 from tvmlab.runtime.load import card_path
 from tvmlab.target.base import Compiled, Target
@@ -69,8 +74,7 @@ def test_threads():
 
 
 PYTHON = """
-def add(a, b, c, n):
-    assert n == len(a)
+def add(a, b, c):
     c[...] = a + b
 """
 
@@ -92,6 +96,19 @@ def test_exported_python_is_loaded_with_its_checks(tmp_path, method):
     assert str(e.value) == "argument 1 (B): shape[0] is 1, expected 2 (n = 2 from A.shape[0])"
     with pytest.raises(TypeError, match="^a module loaded from an export cannot be pickled"):
         pickle.dumps(mod)
+
+
+def test_exported_python_gets_the_parameters_in_order_and_arrays_in_their_shapes(tmp_path):
+    n, s, x = Var("n"), Var("s"), Var("x", "float32")
+    a = fakes.buffer("A", n, 2, strides=(s, const(1)))
+    flat = fakes.buffer("A", n * s, logical=a)
+    fn = Function("my.fill", (x, flat), fakes.touching(writes=(flat,)), (n, s))
+    text = "def my_fill(x, a):\n    assert a.shape == (2, 2)\n    a[:, 1] = x\n"
+    extra = {"export": lambda path: Path(path).write_text(text)}
+    Module(fn, Target("fake"), Compiled(lambda *_: None, "", extra=extra)).export(tmp_path / "fill.py")
+    memory = np.zeros((2, 5), "float32")
+    load_module(tmp_path / "fill.py")(7, memory[:, 1:3])
+    assert memory.tolist() == [[0, 0, 7, 0, 0]] * 2
 
 
 def test_export_refusals(tmp_path):

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,10 @@ import numpy as np
 
 from ..core import dtype as dt
 from ..core.error import LabError
+from ..core.text import identifier
 from ..target.base import Compiled, Target
 from .array import addresses
-from .signature import Signature
+from .signature import BufferSpec, Signature
 
 FORMAT = 1
 
@@ -47,7 +48,7 @@ def write_card(path: str | Path, signature: Signature, target: Target, extra: di
     card = {
         "tvmlab": FORMAT,
         "target": asdict(target),
-        "symbol": extra.get("symbol", signature.name),
+        "symbol": extra.get("symbol", identifier(signature.name)),
         "status": bool(extra.get("status", False)),
         "signature": signature.to_json(),
     }
@@ -63,6 +64,8 @@ def read(path: str | Path) -> tuple[Signature, Target, Compiled]:
     if not path.exists():
         raise LoadError("no-file", f"there is no file {path}")
     card = _card(path)
+    if path.suffix == ".py":
+        card = replace(card, signature=card.signature.unflattened())
     return card.signature, card.target, loaders[path.suffix](path, card)
 
 
@@ -84,7 +87,7 @@ def _card(path: Path) -> Card:
 
 
 def _python(path: Path, card: Card) -> Compiled:
-    """A file that defines the function `symbol(*arrays, *scalars, *sizes)`."""
+    """A file that defines the function `symbol(*params)`, which finds the sizes by itself."""
     spec = importlib.util.spec_from_file_location(f"tvmlab_export_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -93,8 +96,11 @@ def _python(path: Path, card: Card) -> Compiled:
     if function is None:
         raise LoadError("no-symbol", f"{path.name} defines no function `{card.symbol}`")
 
+    takes_array = [isinstance(p, BufferSpec) for p in card.signature.params]
+
     def call(arrays: Sequence[Any], scalars: Sequence[Any]) -> None:
-        function(*arrays, *scalars)
+        memory, numbers = iter(arrays), iter(scalars)
+        function(*[next(memory) if is_array else next(numbers) for is_array in takes_array])
 
     return Compiled(call, path.read_text())
 

@@ -6,7 +6,7 @@ Dimensions are numbers, or text over the size names (`"n*2"`), which is also how
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from types import CodeType
 from typing import Any
@@ -66,6 +66,11 @@ class Signature:
     @property
     def scalars(self) -> tuple[ScalarSpec, ...]:
         return tuple(p for p in self.params if isinstance(p, ScalarSpec))
+
+    def unflattened(self) -> Signature:
+        """The same for code that takes arrays in their own shapes."""
+        params = tuple(replace(p, flat=False) if isinstance(p, BufferSpec) else p for p in self.params)
+        return replace(self, params=params)
 
     @property
     def shaping(self) -> set[str]:
