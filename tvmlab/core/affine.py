@@ -17,7 +17,7 @@ from typing import Any
 from . import build
 from . import dtype as dt
 from .node import Bin, Call, Cast, Const, Expr, IterVar, Load, Node, Not, Select, Var
-from .walk import children, map_children, replace
+from .walk import children, identical, map_children, replace
 
 
 class Atom:
@@ -228,7 +228,15 @@ def lin(e: Expr, facts: Facts = NOTHING, env: Mapping[Any, Lin] | None = None) -
         wide = dt.bits(e.dtype) >= dt.bits(e.value.dtype) and dt.is_signed(e.dtype)  # type: ignore[attr-defined]
         if wide:
             return lin(e.value, facts, env)  # type: ignore[attr-defined]
-    return opaque(simplify(_with_env(e, env), facts))
+    return opaque(_simplify_parts(_with_env(e, env), facts))
+
+
+def _simplify_parts(e: Expr, facts: Facts) -> Expr:
+    """What `lin` cannot take apart (`i & j`): only its operands get simpler."""
+    if type(e) is not Bin:
+        return simplify(e, facts)
+    a, b = simplify(e.a, facts), simplify(e.b, facts)
+    return e if a is e.a and b is e.b else build.binary(e.op, a, b)
 
 
 def _with_env(e: Expr, env: Mapping[Any, Lin] | None) -> Expr:
@@ -624,10 +632,13 @@ def simplify(e: Expr, facts: Facts = NOTHING) -> Expr:
                 (atom, c), = x.terms.items()
                 if c == 1 and type(atom) is Atom and atom.op == "expr":
                     return build.cast(atom.args[0], e.dtype)
-            return to_expr(x, e.dtype)
+            return _kept(e, to_expr(x, e.dtype))
     if t is Not:
         known = decide(e, facts)
-        return build.not_(simplify(e.a, facts)) if known is None else build.const(known, "bool")  # type: ignore[attr-defined]
+        if known is not None:
+            return build.const(known, "bool")
+        inner = simplify(e.a, facts)  # type: ignore[attr-defined]
+        return e if inner is e.a else build.not_(inner)  # type: ignore[attr-defined]
     if t is Select or (t is Call and e.name == "if_then_else"):  # type: ignore[attr-defined]
         return _simplify_choice(e, facts)
     made = map_children(e, lambda c: simplify(c, facts) if isinstance(c, Expr) else c)
@@ -636,6 +647,11 @@ def simplify(e: Expr, facts: Facts = NOTHING) -> Expr:
     if type(made) is Bin and made is not e:
         return build.binary(made.op, made.a, made.b) if dt.lanes(made.dtype) == 1 else made
     return made
+
+
+def _kept(old: Expr, new: Expr) -> Expr:
+    """The old node where the new one says the same: `is` tells what changed."""
+    return old if identical(old, new) else new
 
 
 def _is_index(dtype: str) -> bool:
@@ -648,9 +664,9 @@ def _simplify_condition(e: Bin, facts: Facts) -> Expr:
         return build.const(known, "bool")
     if e.op == "and":
         a = simplify(e.a, facts)
-        return _joined("and", a, simplify(e.b, facts.with_condition(a)))
+        return _kept(e, _joined("and", a, simplify(e.b, facts.with_condition(a))))
     if e.op == "or":
-        return _joined("or", simplify(e.a, facts), simplify(e.b, facts))
+        return _kept(e, _joined("or", simplify(e.a, facts), simplify(e.b, facts)))
     a, b = simplify(e.a, facts), simplify(e.b, facts)
     return e if a is e.a and b is e.b else replace(e, a=a, b=b)
 
@@ -667,9 +683,7 @@ def _simplify_choice(e: Any, facts: Facts) -> Expr:
         return simplify(then if known else other, facts)
     a = simplify(then, facts.with_condition(cond))
     b = simplify(other, facts.with_condition(build.not_(cond)) if dt.lanes(cond.dtype) == 1 else facts)
-    if isinstance(e, Select):
-        return Select(cond, a, b)
-    return replace(e, args=(cond, a, b))
+    return _kept(e, Select(cond, a, b) if isinstance(e, Select) else replace(e, args=(cond, a, b)))
 
 
 def resolve(value: Any) -> Expr:
