@@ -17,7 +17,7 @@ from tvmlab.core.error import LabError
 from tvmlab.core.node import For, Load, Store, Var
 from tvmlab.core.program import Function
 from tvmlab.runtime import Module, array, empty, load_module
-from tvmlab.runtime.load import C_TYPES, foreign
+from tvmlab.runtime.load import C_TYPES, Card, foreign
 from tvmlab.runtime.signature import signature_of
 from tvmlab.target.base import Compiled, Target
 
@@ -41,6 +41,12 @@ loop:
   %more = icmp slt i32 %next, %n
   br i1 %more, label %loop, label %done
 done:
+  ret i32 %code
+}
+define i32 @wide(ptr %a, ptr %c, double %x, i64 %n) {
+  %f = fptrunc double %x to float
+  %m = trunc i64 %n to i32
+  %code = call i32 @addx(ptr %a, ptr %c, float %f, i32 %m)
   ret i32 %code
 }
 define i32 @halves(ptr %c, i16 %h, i8 %b) {
@@ -81,7 +87,8 @@ def add_function() -> Function:
 
 def native(engine, fn) -> Module:
     entry = ctypes.CFUNCTYPE(ctypes.c_int)(engine.get_function_address(fn.name))
-    return Module(fn, Target("fake"), foreign(entry, signature_of(fn), status=True))
+    signature = signature_of(fn)
+    return Module(fn, Target("fake"), foreign(entry, Card(signature, Target("fake"), fn.name, True, signature.numbers)))
 
 
 def test_addresses_and_numbers_reach_machine_code(engine):
@@ -133,6 +140,7 @@ def test_threads_may_share_a_module(engine):
     assert not wrong
 
 
+WIDE = {"symbol": "wide", "numbers": ["float64", "int64"]}
 FRESH = """
 import sys, numpy as np
 from tests import fakes
@@ -148,8 +156,8 @@ print(c.tolist(), mod.source)
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler to link with")
-@pytest.mark.parametrize("kind", ["so", "o"])
-def test_exported_machine_code_in_a_fresh_process(tmp_path, machine, kind):
+@pytest.mark.parametrize("kind, more", [("so", {}), ("o", {}), ("so", WIDE)])
+def test_exported_machine_code_in_a_fresh_process(tmp_path, machine, kind, more):
     def export(path):
         target = tmp_path / "addx.o"
         target.write_bytes(machine.emit_object(llvm.parse_assembly(SOURCE)))
@@ -158,7 +166,7 @@ def test_exported_machine_code_in_a_fresh_process(tmp_path, machine, kind):
             subprocess.run(["cc", "-shared", "-o", path, str(target)], check=True)
 
     path = tmp_path / f"addx.{kind}"
-    compiled = Compiled(lambda *_: None, "", extra={"export": export, "status": True})
+    compiled = Compiled(lambda *_: None, "", extra={"export": export, "status": True, **more})
     Module(add_function(), Target("fake"), compiled).export(path)
     command, root = [sys.executable, "-c", FRESH, str(path)], Path(__file__).parents[2]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)

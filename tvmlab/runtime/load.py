@@ -31,12 +31,16 @@ class LoadError(LabError, ValueError):
 
 @dataclass(frozen=True)
 class Card:
-    """`symbol`: the function's name in the file. `status`: it returns an int, 0 for success."""
+    """`symbol`: the function's name in the file. `status`: it returns an int, 0 for success.
+
+    `numbers`: the types in which a C function takes the scalars and then the sizes.
+    """
 
     signature: Signature
     target: Target
     symbol: str
-    status: bool = False
+    status: bool
+    numbers: tuple[str, ...]
 
 
 def card_path(path: str | Path) -> Path:
@@ -50,6 +54,7 @@ def write_card(path: str | Path, signature: Signature, target: Target, extra: di
         "target": asdict(target),
         "symbol": extra.get("symbol", identifier(signature.name)),
         "status": bool(extra.get("status", False)),
+        "numbers": extra.get("numbers", signature.numbers),
         "signature": signature.to_json(),
     }
     card_path(path).write_text(json.dumps(card, indent=1) + "\n")
@@ -78,7 +83,7 @@ def _card(path: Path) -> Card:
         if data["tvmlab"] != FORMAT:
             raise LoadError("card-format", f"{beside.name} is of format {data['tvmlab']}, this version reads {FORMAT}")
         signature, target = Signature.from_json(data["signature"]), Target(**data["target"])
-        return Card(signature, target, data["symbol"], data["status"])
+        return Card(signature, target, data["symbol"], data["status"], tuple(data["numbers"]))
     except (json.JSONDecodeError, KeyError, TypeError) as e:
         raise LoadError("bad-card", f"{beside.name} does not describe an exported program: {e}") from e
 
@@ -119,17 +124,17 @@ def _shared(path: Path, card: Card) -> Compiled:
         function = getattr(ctypes.CDLL(str(path.resolve())), card.symbol)
     except (OSError, AttributeError) as e:
         raise LoadError("no-symbol", f"cannot load `{card.symbol}` from {path.name}: {e}") from e
-    return foreign(function, card.signature, status=card.status, source=_header(path))
+    return foreign(function, card, _header(path))
 
 
-def foreign(function: Any, signature: Signature, status: bool = False, source: str = "") -> Compiled:
-    """A C function as something a module calls. `status`: it returns an int, 0 for success."""
-    numbers = [s.dtype for s in signature.scalars] + [dtype for _, dtype in signature.sizes]
-    function.argtypes = [ctypes.c_void_p] * len(signature.buffers) + [C_TYPES[t] for t in numbers]
-    function.restype = ctypes.c_int if status else None
-    raw = _converting(function, len(signature.buffers), numbers)
-    if status:
-        raw = _checking(raw, signature.name)
+def foreign(function: Any, card: Card, source: str = "") -> Compiled:
+    """A C function as something a module calls: the buffers' addresses, then the numbers."""
+    first = len(card.signature.buffers)
+    function.argtypes = [ctypes.c_void_p] * first + [C_TYPES[t] for t in card.numbers]
+    function.restype = ctypes.c_int if card.status else None
+    raw = _converting(function, first, card.numbers)
+    if card.status:
+        raw = _checking(raw, card.signature.name)
 
     def call(arrays: Sequence[Any], scalars: Sequence[Any]) -> None:
         raw(*addresses(arrays), *scalars)
@@ -137,7 +142,7 @@ def foreign(function: Any, signature: Signature, status: bool = False, source: s
     return Compiled(call, source, extra={"raw": raw})
 
 
-def _converting(function: Any, first: int, numbers: list[str]) -> Callable[..., Any]:
+def _converting(function: Any, first: int, numbers: Sequence[str]) -> Callable[..., Any]:
     """`function` with float16 numbers passed as their bits, since C has no such type."""
     halves = [first + i for i, t in enumerate(numbers) if dt.canonical(t) == "float16"]
     if not halves:

@@ -140,9 +140,9 @@ class Module:
     ) -> Callable[..., measure.BenchmarkResult]:
         """A function of the program's arguments that times it: one run to warm up, then `repeat` times `number` runs.
 
-        The arguments are checked once, before the clock starts. `min_repeat_ms`: `number` grows until a repeat lasts
-        that long. `cache_flush_bytes`: memory to stream through before each repeat. `f_preproc`: name of a packed
-        function that gets the arguments before each repeat.
+        The arguments are checked once, and copied if they need it, before the clock starts. `min_repeat_ms`: `number`
+        grows until a repeat lasts that long. `cache_flush_bytes`: memory to stream through before each repeat.
+        `f_preproc`: name of a packed function that gets the arguments before each repeat.
         """
         self.get_function(func_name)
         if dev.require().kind != self.device_kind:

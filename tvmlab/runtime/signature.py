@@ -67,6 +67,11 @@ class Signature:
     def scalars(self) -> tuple[ScalarSpec, ...]:
         return tuple(p for p in self.params if isinstance(p, ScalarSpec))
 
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The dtypes of the scalars, then of the sizes: the order in which compiled code takes them."""
+        return (*(s.dtype for s in self.scalars), *(dtype for _, dtype in self.sizes))
+
     def unflattened(self) -> Signature:
         """The same for code that takes arrays in their own shapes."""
         params = tuple(replace(p, flat=False) if isinstance(p, BufferSpec) else p for p in self.params)
