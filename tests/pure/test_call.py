@@ -1,5 +1,7 @@
 """What a module checks before it runs anything, and how it passes what it accepts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -370,6 +372,7 @@ def test_pointers_with_write_access_and_pointers_given_away_are_writes():
     )
     fn = Function("f", tuple(buffers), body)
     assert writes(fn) == {w, given_away, taken, unknown}
+    assert writes(replace(fn, attrs=(("inputs", (1, 2, 3)),))) == {w, unknown}
 
 
 def test_signature_as_data():

@@ -12,7 +12,7 @@ from types import CodeType
 from typing import Any
 
 from ..core.error import BuildError
-from ..core.node import AllReduce, Buffer, Call, Cast, Const, Expr, Load, Node, Store, Var
+from ..core.node import AllReduce, Buffer, Call, Const, Expr, Load, Node, Store, Var
 from ..core.program import Function
 from ..core.text import Names, Printer
 from ..core.walk import walk
@@ -164,7 +164,11 @@ def _compact(shape: tuple[Dim, ...]) -> tuple[int, ...] | None:
 
 
 def writes(fn: Function) -> set[Buffer]:
-    """The buffer parameters the body may write: stores, pointers with write access, and pointers given away."""
+    """The buffer parameters the body may write: stores, pointers with write access, and pointers given away.
+
+    What is given away whole, to an extern or packed function, is only read if the function says that it is an input
+    (its attribute `inputs`: positions of parameters that no stage computes).
+    """
     owner: dict[Any, Buffer] = {}
     for p in fn.buffers:
         for b in (p, p.logical):
@@ -172,30 +176,41 @@ def writes(fn: Function) -> set[Buffer]:
                 owner[b] = owner[b.data] = p
     nodes = list(walk(fn.body))
     fetched = {a for n in nodes if isinstance(n, Call) and n.name == "prefetch" for a in n.args}  # read, if anything
-    return {owner[t] for n in nodes if n not in fetched for t in _touched(n) if t in owner}
+    inputs = {fn.params[i] for i in dict(fn.attrs).get("inputs", ())}
+    stored = {owner[t] for n in nodes for t in _stored(n) if t in owner}
+    given = {owner[t] for n in nodes if n not in fetched for t in _given(n) if t in owner}
+    return stored | (given - inputs)
 
 
-def _touched(n: Node) -> Iterator[Any]:
-    """The buffers (or their data variables) that this node, without its children, may write."""
+def _stored(n: Node) -> Iterator[Any]:
+    """The buffers, or their data variables, that this node, without its children, says it writes."""
     if isinstance(n, Store):
         yield n.buffer
     elif isinstance(n, AllReduce):
         yield from n.buffers
-    elif isinstance(n, Call) and n.name == "access_ptr":
-        if _may_write(n.args[-1]):
+    elif isinstance(n, Call) and n.name == "access_ptr" and _mask(n) not in (None, 1):
+        yield n.args[0]
+
+
+def _given(n: Node) -> Iterator[Any]:
+    """Those whose address it takes without saying what for."""
+    if not isinstance(n, Call):
+        return
+    if n.name == "access_ptr":
+        if _mask(n) is None:
             yield n.args[0]
-    elif isinstance(n, Call):
-        for a in n.args:
-            if n.name == "address_of" and isinstance(a, Load):
-                yield a.buffer
-            elif isinstance(a, Var) and a.dtype == "handle":
-                yield a
+        return
+    for a in n.args:
+        if n.name == "address_of" and isinstance(a, Load):
+            yield a.buffer
+        elif isinstance(a, Var) and a.dtype == "handle":
+            yield a
 
 
-def _may_write(mask: Expr) -> bool:
-    """access_ptr's mask: 1 reads, 2 writes, 3 both. One that is not known may write."""
-    mask = mask.value if isinstance(mask, Cast) else mask
-    return bool(mask.value & 2) if isinstance(mask, Const) and isinstance(mask.value, int) else True
+def _mask(pointer: Call) -> int | None:
+    """access_ptr's mask, if it is a number: 1 reads, 2 writes, 3 both."""
+    mask = pointer.args[-1]
+    return mask.value if isinstance(mask, Const) else None
 
 
 # ---------------------------------------------------------------- dimensions at call time
