@@ -11,6 +11,7 @@ from ..core.error import BuildError, LabError, MissingName
 from ..core.program import Function, Program
 from ..core.text import to_html
 from ..target.base import Compiled, Target
+from ..target.base import names as target_names
 from . import load, measure
 from .array import address
 from .bind import Bound, bind
@@ -213,6 +214,11 @@ class Module:
 def rebuild(function: Function, target: Target, trace_hash: str = "") -> Module:
     """Compile a lowered function for a target: what unpickling does."""
     return Module(function, target, target.kind.compile(Program((function,)), target), trace_hash)
+
+
+def enabled(target: str) -> bool:
+    """Can this installation build for a target of that name? (`"llvm -mcpu=..."` counts as llvm.)"""
+    return (target.split() or [""])[0] in target_names()
 
 
 def load_module(path: str | Path) -> Module:
