@@ -8,5 +8,6 @@ from .packed import get_global_func, list_global_func_names, register_func, remo
 
 __all__ = [
     "BenchmarkResult", "Comparison", "Device", "DeviceError", "Module", "NDArray", "array", "compare", "cpu", "device",
-    "empty", "enabled", "from_dlpack", "get_global_func", "list_global_func_names", "load_module", "register_func", "remove_global_func",
+    "empty", "enabled", "from_dlpack", "get_global_func", "list_global_func_names", "load_module", "register_func",
+    "remove_global_func",
 ]  # fmt: skip
