@@ -10,7 +10,7 @@ ELEMENTS = (
     "float16", "float32", "float64", "handle",
 )  # fmt: skip
 _ALIAS = {"uint1": "bool", "int": "int32", "float": "float32", "double": "float64", "int1": "bool"}
-_FORM = re.compile(r"^([a-z]+)(\d*)(?:x(\d+))?$")
+_FORM = re.compile(r"^([a-z]+?)(\d*)(?:x(\d+))?$")
 
 
 @lru_cache(maxsize=None)
