@@ -360,7 +360,7 @@ class Buffer:
     """Memory of a shape. `strides` None means compact row-major; `offset` (in elements) and strides may be variables.
 
     `scope`: global, shared, warp, local, or a registered one. `align`: bytes. `logical`: for a flattened view, the
-    buffer whose memory it is.
+    buffer whose memory it is. `data`: the handle that built-ins take; views of one memory share it.
     """
 
     __slots__ = ("name", "shape", "dtype", "strides", "offset", "scope", "align", "separators", "data", "logical", "kind")
@@ -378,10 +378,11 @@ class Buffer:
         separators: tuple[int, ...] = (),
         logical: Buffer | None = None,
         kind: str = "",
+        data: Var | None = None,
     ) -> None:
         self.name, self.shape, self.dtype, self.strides, self.offset = name, shape, dtype, strides, offset
         self.scope, self.align, self.separators, self.logical, self.kind = scope, align, separators, logical, kind
-        self.data = Var(name, "handle")
+        self.data = Var(name, "handle") if data is None else data
 
     def with_(self, **changes: Any) -> Buffer:
         """A new buffer that differs in the given fields."""

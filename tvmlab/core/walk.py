@@ -115,6 +115,22 @@ def free_variables(n: Node) -> list[Var]:
     return [v for v in variables(n) if v not in bound]
 
 
+def identical(a: Any, b: Any) -> bool:
+    """Structural equality over the same variables and buffers."""
+    if a is b:
+        return True
+    t = type(a)
+    if t is not type(b):
+        return False
+    if t is Const:
+        return bool(a.value == b.value and a.dtype == b.dtype)
+    if t is tuple:
+        return len(a) == len(b) and all(map(identical, a, b))
+    if isinstance(a, Node):
+        return t is not Var and all(identical(getattr(a, f), getattr(b, f)) for f in a.FIELDS if f != "origin")
+    return isinstance(a, (str, int)) and bool(a == b)
+
+
 def same(a: Any, b: Any, names: dict[Any, Any] | None = None) -> bool:
     """Structural equality, up to a one-to-one renaming of variables, buffers and axes."""
     names = {} if names is None else names

@@ -1,0 +1,79 @@
+# `make lab` opens the first notebook, `make test` runs everything; `make` alone lists the rest.
+# Each target makes .venv when it is missing and installs what it needs, once per version of pyproject.toml.
+
+VENV := .venv
+BIN  := $(VENV)/bin
+HASH := $(firstword $(shell (cat pyproject.toml; pwd) | cksum))
+ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
+ARGS ?=
+
+PYTHONS  := $(PYTHON) python3 python3.11 python3.12 python3.13
+VERSION  := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+SUITABLE := import venv, ensurepip; $(VERSION)
+LAB := $(VENV)/.stamp-lab-$(HASH)
+DEV := $(VENV)/.stamp-dev-$(HASH)
+PYTEST = $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_ROOT_USER_ACTION := ignore
+
+.PHONY: help lab test check bench lint types
+.NOTPARALLEL:
+
+help:
+	@echo 'make lab     open JupyterLab on the first notebook      (ARGS=--no-browser)'
+	@echo 'make test    lint, types and all tests                  (ARGS="-k split" picks some)'
+	@echo 'make check   lint, types and the fast tests'
+	@echo 'make lint    ruff          make types   mypy'
+	@echo 'make bench   the speed table, against its peers'
+	@echo 'PYTHON=/path/to/python chooses the Python that .venv is made with'
+
+lab: $(LAB)
+	$(BIN)/python -m jupyterlab notebooks/01_first_schedule.ipynb $(ROOT) $(ARGS)
+
+test: lint types
+	$(PYTEST)
+
+check: lint types
+	$(PYTEST) -m "not slow"
+
+lint: $(DEV)
+	$(BIN)/python -m ruff check -q
+
+types: $(DEV)
+	$(BIN)/python -m mypy --no-error-summary
+
+bench: $(DEV)
+	$(BIN)/python -m tests.speed $(ARGS)
+
+# A stamp's name holds the checksum of pyproject.toml and of this folder's name: a change of either installs again.
+$(LAB): EXTRAS := lab
+$(DEV): EXTRAS := lab,dev
+$(LAB) $(DEV): | $(VENV)/.made
+	@echo 'Installing tvmlab[$(EXTRAS)] into $(VENV): about a minute, once'
+	@$(BIN)/python -m pip install -qq -e '.[$(EXTRAS)]'
+	@rm -f $(subst $(HASH),*,$@)
+	@touch $@
+
+# Keeps a .venv that is already there; makes one otherwise, with the first suitable Python.
+$(VENV)/.made:
+	@if [ -e $(VENV) ]; then \
+	  if ! $(BIN)/python -c '$(VERSION)' 2>/dev/null; then \
+	    echo '$(VENV) holds no working Python 3.11, 3.12 or 3.13: remove it (rm -r $(VENV)) and run make again.' >&2; exit 1; \
+	  fi; \
+	  $(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip >/dev/null; \
+	else \
+	  for python in $(PYTHONS); do \
+	    if $$python -c '$(SUITABLE)' 2>/dev/null; then \
+	      echo "Making $(VENV) with $$($$python --version)"; \
+	      $$python -m venv $(VENV) || { rm -rf $(VENV); exit 1; }; \
+	      break; \
+	    fi; \
+	  done; \
+	fi
+	@[ -e $(VENV) ] || { \
+	  echo "tvmlab needs Python 3.11, 3.12 or 3.13 with its venv module, and found none on PATH" >&2; \
+	  echo "(python3 is $$(python3 --version 2>/dev/null || echo missing))." >&2; \
+	  echo 'Install one (Debian, Ubuntu: apt install python3 python3-venv; macOS: brew install python@3.13; conda: environment.yml)' >&2; \
+	  echo 'or name one: make PYTHON=/path/to/python3.13 lab' >&2; exit 1; }
+	@touch $@

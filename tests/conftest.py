@@ -1,0 +1,23 @@
+"""What every test may ask for."""
+
+import os
+
+import hypothesis
+import pytest
+
+from tests.goldens import Golden, stem
+
+# Compile times vary: no deadline per example. CI draws the same examples each time.
+hypothesis.settings.register_profile("tvmlab", deadline=None, derandomize="CI" in os.environ)
+hypothesis.settings.load_profile("tvmlab")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--update-golden", action="store_true", help="rewrite the golden files of the tests that run")
+
+
+@pytest.fixture
+def golden(request) -> Golden:
+    """The expected text of this test: `assert show(program) == golden`."""
+    names = [request.node.cls.__name__, request.node.name] if request.node.cls else [request.node.name]
+    return Golden(stem(request.path, ".".join(names)), request.config.getoption("--update-golden"))

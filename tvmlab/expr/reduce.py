@@ -1,0 +1,123 @@
+"""Reductions: reduce axes, the built-in reducers, and reducers of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..core import dtype as dt
+from ..core.build import as_bool, binary, const, to_expr
+from ..core.error import ExpressionError, TVMError
+from ..core.node import REDUCE, Combiner, Const, Expr, IterVar, Load, Range, Reduce, Var
+from ..core.walk import substitute
+
+
+def as_range(dom: Any) -> Range:
+    """(begin, end), a Range, or an extent."""
+    if isinstance(dom, Range):
+        return dom
+    if isinstance(dom, (tuple, list)):
+        if len(dom) != 2:
+            raise TypeError(f"a domain is (begin, end), not {dom!r}")
+        begin, end = to_expr(dom[0]), to_expr(dom[1])
+        extent = binary("-", end, begin)
+        if isinstance(extent, Const) and extent.value < 0:
+            raise TVMError(f"a domain's end must not lie before its begin: {dom!r}")
+        return Range(begin, extent)
+    try:
+        return Range(const(0), to_expr(dom))
+    except TypeError:
+        raise TypeError(f"a domain is (begin, end) or an extent, not {dom!r}") from None
+
+
+def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "") -> IterVar:
+    """An axis to fold over, from `dom[0]` to `dom[1]` (exclusive)."""
+    domain = as_range(dom)
+    return IterVar(domain, Var(name, domain.extent.dtype), REDUCE, thread_tag)
+
+
+def comm_reducer(fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str = "reduce") -> Reducer:
+    """A reducer `r(expr, axis, where=None, init=None)` from a commutative, associative fold.
+
+    `fcombine(x, y)` takes two values (tuples for a tuple reduction), `fidentity(dtype, ...)` gives the identity.
+    """
+    return Reducer(fcombine, fidentity, name)
+
+
+class Reducer:
+    def __init__(self, fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str) -> None:
+        self.fcombine, self.fidentity, self.name = fcombine, fidentity, name
+        self.__name__ = name
+
+    def __call__(self, expr: Any, axis: Any = None, where: Any = None, init: Any = None, *args: Any) -> Any:
+        if axis is None or not _is_axes(axis):
+            values = [v for v in (expr, axis, where, init, *args) if v is not None]
+            return self.fold(values)
+        axes = tuple(axis) if isinstance(axis, (list, tuple)) else (axis,)
+        for a in axes:
+            if a.iter_type != REDUCE:
+                raise ExpressionError(
+                    "not-a-reduce-axis",
+                    f"{self.name}: `{a.name}` is not a reduce axis",
+                    hint=f"make it with te.reduce_axis((0, n), name={a.name!r})",
+                )
+        many = isinstance(expr, (tuple, list))
+        sources = tuple(to_expr(e) for e in (expr if many else (expr,)))
+        made = self.reduce(sources, axes, where, init)
+        return made if many else made[0]
+
+    def fold(self, values: list[Any]) -> Any:
+        """The combiner applied to values right away: r(a, b, c)."""
+        total = values[0]
+        for v in values[1:]:
+            total = self.fcombine(total, v)
+        return total
+
+    def reduce(self, sources: tuple[Expr, ...], axes: tuple[IterVar, ...], where: Any, init: Any) -> tuple[Expr, ...]:
+        combiner = self.combiner(tuple(s.dtype for s in sources))
+        cond = const(True, "bool") if where is None else as_bool(where)
+        starts = () if init is None else tuple(to_expr(i) for i in (init if isinstance(init, (tuple, list)) else (init,)))
+        if starts and len(starts) != len(sources):
+            raise ExpressionError("init-count", f"{self.name}: {len(starts)} init values for {len(sources)} sources")
+        if any(not isinstance(i, (Const, Load)) for i in starts):
+            raise ExpressionError("init-form", f"{self.name}: init must be a tensor's element or a constant")
+        return tuple(Reduce(combiner, sources, axes, cond, i, starts, s.dtype) for i, s in enumerate(sources))
+
+    def combiner(self, dtypes: tuple[str, ...]) -> Combiner:
+        x = tuple(Var(f"x{i}" if len(dtypes) > 1 else "x", d) for i, d in enumerate(dtypes))
+        y = tuple(Var(f"y{i}" if len(dtypes) > 1 else "y", d) for i, d in enumerate(dtypes))
+        many = len(dtypes) > 1
+        result = self.fcombine(x, y) if many else self.fcombine(x[0], y[0])
+        identity = self.fidentity(*dtypes)
+        results = tuple(to_expr(r) for r in (result if many else (result,)))
+        identities = tuple(to_expr(i) for i in (identity if many else (identity,)))
+        if len(results) != len(dtypes) or len(identities) != len(dtypes):
+            raise ExpressionError("combiner-count", f"{self.name}: the combiner must give {len(dtypes)} values")
+        return Combiner(self.name, x, y, results, identities)
+
+
+def _is_axes(axis: Any) -> bool:
+    if isinstance(axis, (list, tuple)):
+        return len(axis) > 0 and all(isinstance(a, IterVar) for a in axis)
+    return isinstance(axis, IterVar)
+
+
+def combine(c: Combiner, left: tuple[Expr, ...], right: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """The combiner's results for these two values."""
+    values: dict[Any, Any] = dict(zip((*c.lhs, *c.rhs), (*left, *right), strict=True))
+    return tuple(substitute(r, values) for r in c.result)
+
+
+def min_value(dtype: str) -> Const:
+    """The smallest finite value of the data type."""
+    return const(dt.limits(dtype)[0], dtype)
+
+
+def max_value(dtype: str) -> Const:
+    return const(dt.limits(dtype)[1], dtype)
+
+
+sum = comm_reducer(lambda x, y: binary("+", x, y), lambda t: const(0, t), "sum")  # noqa: A001
+min = comm_reducer(lambda x, y: binary("min", x, y), max_value, "min")  # noqa: A001
+max = comm_reducer(lambda x, y: binary("max", x, y), min_value, "max")  # noqa: A001
+prod = comm_reducer(lambda x, y: binary("*", x, y), lambda t: const(1, t), "prod")

@@ -1,0 +1,356 @@
+"""Tensors and the operations that make them: placeholder and compute.
+
+An operation is immutable once made. The dataflow graph is not stored: it is the loads inside the bodies.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ..core import dtype as dt
+from ..core.affine import loads
+from ..core.build import to_expr
+from ..core.error import ExpressionError, TVMError
+from ..core.node import DATA, REDUCE, Expr, IterVar, Load, Operand, Range, Reduce, Var
+from ..core.walk import walk
+
+
+class Operation:
+    """A node of the dataflow graph. `inputs`: the tensors it reads, each once, in order of reading."""
+
+    kind = "operation"
+
+    def __init__(self, name: str, tag: str = "", attrs: dict[str, Any] | None = None) -> None:
+        self.name, self.tag, self.attrs = name, tag, dict(attrs or {})
+        self.outputs: tuple[Tensor, ...] = ()
+        self.axis: tuple[IterVar, ...] = ()
+        self.reduce_axis: tuple[IterVar, ...] = ()
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        return ()
+
+    @property
+    def input_tensors(self) -> list[Tensor]:
+        return list(self.inputs)
+
+    @property
+    def num_outputs(self) -> int:
+        return len(self.outputs)
+
+    def output(self, index: int) -> Tensor:
+        if not 0 <= index < len(self.outputs):
+            raise TVMError(f"{self.name} has {len(self.outputs)} outputs; there is no output {index}")
+        return self.outputs[index]
+
+    def with_inputs(self, replaced: dict[Any, Any]) -> Operation:
+        """This operation reading other tensors; `self` when it reads none of the replaced ones."""
+        return self
+
+    def __repr__(self) -> str:
+        return f"{self.kind}({self.name})"
+
+
+class Tensor(Operand):
+    """Output `value_index` of an operation. Index it with all indices for an element, with fewer for a slice."""
+
+    __slots__ = ("dtype", "op", "shape", "value_index")
+
+    def __init__(self, shape: tuple[Expr, ...], dtype: str, op: Operation, value_index: int) -> None:
+        self.shape, self.dtype, self.op, self.value_index = shape, dtype, op, value_index
+
+    @property
+    def name(self) -> str:
+        return self.op.name if self.op.num_outputs <= 1 else f"{self.op.name}.v{self.value_index}"
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def axis(self) -> tuple[IterVar, ...]:
+        return self.op.axis
+
+    def __call__(self, *indices: Any) -> Load:
+        if len(indices) == 1 and isinstance(indices[0], (tuple, list)):
+            indices = tuple(indices[0])
+        return read(self, indices)
+
+    def __getitem__(self, indices: Any) -> Any:
+        return TensorSlice(self, indices if isinstance(indices, tuple) else (indices,)).resolved()
+
+    def as_expr(self) -> Expr:
+        if self.ndim:
+            raise ExpressionError(
+                "whole-tensor",
+                f"tensor {self.name} has {self.ndim} dimensions: arithmetic works on its elements",
+                legal=[f"{self.name}[{', '.join(a.name for a in self.op.axis) or 'i'}]"],
+            )
+        return read(self, ())
+
+    def __hash__(self) -> int:
+        return object.__hash__(self)
+
+    def __eq__(self, other: object) -> Any:
+        if isinstance(other, Tensor) and self.ndim == 0 and other.ndim == 0 and self is not other:
+            raise ValueError("== of two rank-0 tensors is ambiguous: compare T1() == T2(), or use `is`")
+        return self is other
+
+    def __ne__(self, other: object) -> Any:
+        return not self.__eq__(other)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[Any]:
+        raise TypeError(f"tensor {self.name} is symbolic: its elements cannot be iterated")
+
+    def __repr__(self) -> str:
+        from ..core.text import show
+
+        return f"Tensor(shape=[{', '.join(show(s) for s in self.shape)}], op.name={self.op.name})"
+
+
+class TensorSlice(Operand):
+    """Some of a tensor's indices given: index further, or use as an element once complete."""
+
+    __slots__ = ("indices", "tensor")
+
+    def __init__(self, tensor: Tensor, indices: tuple[Any, ...]) -> None:
+        self.tensor, self.indices = tensor, indices
+
+    def resolved(self) -> Any:
+        """The element when all indices are plain, else the slice itself."""
+        if any(isinstance(i, slice) for i in self.indices) or len(self.indices) < self.tensor.ndim:
+            return self
+        return read(self.tensor, self.indices)
+
+    def __getitem__(self, indices: Any) -> Any:
+        more = indices if isinstance(indices, tuple) else (indices,)
+        return TensorSlice(self.tensor, (*self.indices, *more)).resolved()
+
+    @property
+    def dtype(self) -> str:
+        return self.tensor.dtype
+
+    def as_expr(self) -> Expr:
+        return read(self.tensor, self.indices)
+
+
+def read(tensor: Tensor, indices: Sequence[Any]) -> Load:
+    """One element of a tensor."""
+    if len(indices) != tensor.ndim:
+        raise ValueError(
+            f"tensor {tensor.name} has {tensor.ndim} dimensions, it was read with {len(indices)} "
+            f"{'index' if len(indices) == 1 else 'indices'}"
+        )
+    made = tuple(to_expr(i) for i in indices)
+    for i in made:
+        if dt.is_float(i.dtype):
+            raise ExpressionError("float-index", f"an index of {tensor.name} is a float: {i!r}", hint="cast it to int32")
+    return Load(tensor, made, tensor.dtype)
+
+
+class PlaceholderOp(Operation):
+    """An input."""
+
+    kind = "placeholder"
+
+    def __init__(self, name: str, shape: tuple[Expr, ...], dtype: str) -> None:
+        super().__init__(name)
+        self.shape, self.dtype = shape, dtype
+        self.outputs = (Tensor(shape, dtype, self, 0),)
+
+
+class ComputeOp(Operation):
+    """`T[axis...] = body`; several bodies make several outputs over the same axes."""
+
+    kind = "compute"
+
+    def __init__(
+        self,
+        name: str,
+        axis: Sequence[IterVar],
+        body: Sequence[Expr],
+        tag: str = "",
+        attrs: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(name, tag, attrs)
+        self.axis, self.body = tuple(axis), tuple(body)
+        _check_bodies(self)
+        first = self.body[0]
+        self.reduce_axis = tuple(first.axes) if isinstance(first, Reduce) else ()
+        shape = tuple(a.dom.extent for a in self.axis if a.dom is not None)
+        self.outputs = tuple(Tensor(shape, b.dtype, self, i) for i, b in enumerate(self.body))
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        return tuple(dict.fromkeys(x.buffer for b in self.body for x in loads(b)))
+
+    @property
+    def is_reduction(self) -> bool:
+        return isinstance(self.body[0], Reduce)
+
+    def with_inputs(self, replaced: dict[Any, Any]) -> ComputeOp:
+        from ..core.walk import substitute_buffers
+
+        bodies = substitute_many(self.body, lambda b: substitute_buffers(b, replaced))
+        return self if bodies is self.body else self.with_body(bodies)
+
+    def with_body(self, body: Sequence[Expr]) -> ComputeOp:
+        return ComputeOp(self.name, self.axis, body, self.tag, self.attrs)
+
+
+def substitute_many(bodies: tuple[Expr, ...], f: Callable[[Expr], Expr]) -> tuple[Expr, ...]:
+    """Map bodies, keeping the parts that several Reduce bodies share (they differ only by output index)."""
+    first = bodies[0]
+    if isinstance(first, Reduce):
+        from ..core.walk import replace
+
+        made = f(first)
+        if made is first:
+            return bodies
+        if not isinstance(made, Reduce):
+            return (made,)
+        return tuple(replace(made, index=i, dtype=b.dtype) for i, b in enumerate(bodies))
+    mapped = tuple(f(b) for b in bodies)
+    return bodies if all(a is b for a, b in zip(mapped, bodies, strict=True)) else mapped
+
+
+def _check_bodies(op: ComputeOp) -> None:
+    top = [b for b in op.body if isinstance(b, Reduce)]
+    if top and len(top) != len(op.body):
+        raise ExpressionError("mixed-reduction", f"{op.name}: either all outputs are reductions or none is")
+    for b in top:
+        r = top[0]
+        if (b.combiner, b.axes, b.cond) != (r.combiner, r.axes, r.cond) or len(b.sources) != len(r.sources):
+            raise ExpressionError("different-reductions", f"{op.name}: its outputs must share one reduction")
+    for b in op.body:
+        parts = b.sources if isinstance(b, Reduce) else (b,)
+        if any(isinstance(x, Reduce) for p in parts for x in walk(p)):
+            raise ExpressionError(
+                "inner-reduction",
+                f"{op.name}: a reduction must stand alone, it cannot be part of a larger expression",
+                where=[repr(b)],
+                hint="give the reduction a te.compute of its own and read that here",
+            )
+    for a in top[0].axes if top else ():
+        if a.iter_type != REDUCE:
+            raise ExpressionError("not-a-reduce-axis", f"{op.name}: `{a.name}` is not a reduce_axis")
+
+
+# ---------------------------------------------------------------- what a person calls
+
+
+def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder") -> Tensor:
+    """An input tensor. `shape`: a tuple, or one extent for a vector; dtype float32 unless given."""
+    return PlaceholderOp(name, shape_of(shape), dt.canonical(dtype or "float32")).output(0)
+
+
+def shape_of(shape: Any) -> tuple[Expr, ...]:
+    """A shape as expressions; a negative constant extent is refused."""
+    dims = shape if isinstance(shape, (tuple, list)) else (shape,)
+    made = []
+    for d in dims:
+        if isinstance(d, float) and d.is_integer():
+            d = int(d)
+        e = to_expr(d)
+        if not dt.is_int(e.dtype):
+            raise TVMError(f"an extent must be an integer, not {e!r} ({e.dtype})")
+        value = getattr(e, "value", None)
+        if isinstance(value, int) and value < 0:
+            raise TVMError(f"an extent must not be negative: {value}")
+        made.append(e)
+    return tuple(made)
+
+
+def axis_of(extent: Expr, name: str, kind: int = DATA, lo: Any = 0) -> IterVar:
+    """A fresh axis over [lo, lo + extent)."""
+    dtype = extent.dtype if dt.is_int(extent.dtype) else "int32"
+    return IterVar(Range(to_expr(lo, dtype), extent), Var(name, dtype), kind)
+
+
+def axis_names(f: Callable[..., Any], ndim: int, varargs_names: Sequence[str] | None = None) -> list[str]:
+    """The names a compute's lambda gives its axes; `*i` names the rest i0, i1, ..."""
+    parameters = list(inspect.signature(f).parameters.values())
+    bad = [p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD) or p.default is not p.empty]
+    if bad:
+        raise AssertionError(f"the function of te.compute takes plain arguments only; `{bad[0]}` is not one")
+    names = [p.name for p in parameters if p.kind != p.VAR_POSITIONAL]
+    star = next((p.name for p in parameters if p.kind == p.VAR_POSITIONAL), None)
+    if star is None:
+        return names
+    rest = ndim - len(names)
+    if varargs_names is not None:
+        if len(varargs_names) != rest:
+            raise RuntimeError(f"varargs_names has {len(varargs_names)} names for {rest} axes")
+        return names + list(varargs_names)
+    return names + [f"{star}{k}" if star == "i" or len(names) == 0 else f"i{k}" for k in range(rest)]
+
+
+def compute(
+    shape: Any,
+    fcompute: Callable[..., Any],
+    name: str = "compute",
+    tag: str = "",
+    attrs: dict[str, Any] | None = None,
+    varargs_names: Sequence[str] | None = None,
+) -> Any:
+    """A tensor of `shape` whose element at (i, j, ...) is `fcompute(i, j, ...)`.
+
+    Several expressions make several outputs (a list). The lambda's argument names name the axes. Refused: fewer
+    arguments than dimensions (unless the body is a tensor intrinsic), more, defaults, keyword arguments.
+    """
+    dims = shape_of(shape)
+    names = axis_names(fcompute, len(dims), varargs_names)
+    if len(names) > len(dims):
+        raise TypeError(f"te.compute {name}: the function takes {len(names)} arguments, the shape has {len(dims)} dimensions")
+    axis = [axis_of(d, n) for d, n in zip(dims, names, strict=False)]
+    body = fcompute(*[a.var for a in axis])
+    tag = current_tag(tag)
+    if hasattr(body, "tensor_compute"):  # a tensor intrinsic's call takes whole trailing dimensions
+        return body.tensor_compute(name, dims, axis, tag, attrs)
+    if len(names) < len(dims):
+        raise TypeError(f"te.compute {name}: the function takes {len(names)} arguments, the shape has {len(dims)} dimensions")
+    bodies = [to_expr(b) for b in body] if isinstance(body, (tuple, list)) else [to_expr(body)]
+    plain = {k: v if isinstance(v, (str, int, float, bool, list, tuple, dict)) else str(v) for k, v in (attrs or {}).items()}
+    op = ComputeOp(name, axis, bodies, tag, plain)
+    return op.outputs[0] if len(op.outputs) == 1 else list(op.outputs)
+
+
+_tags: list[str] = []
+
+
+def current_tag(tag: str) -> str:
+    if tag and _tags:
+        raise ValueError("a tag inside a tag_scope: nested tags are not allowed")
+    return tag or (_tags[-1] if _tags else "")
+
+
+@contextmanager
+def tag_scope(tag: str) -> Iterator[None]:
+    """The default tag of the computes made inside; scopes do not nest (ValueError)."""
+    if _tags:
+        raise ValueError("a tag_scope inside a tag_scope: nested tags are not allowed")
+    _tags.append(tag)
+    try:
+        yield
+    finally:
+        _tags.pop()
+
+
+def post_order(outputs: Sequence[Operation]) -> list[Operation]:
+    """Every operation reachable from the outputs, producers first."""
+    order: dict[Operation, None] = {}
+    stack: list[tuple[Operation, bool]] = [(op, False) for op in reversed(outputs)]
+    while stack:
+        op, done = stack.pop()
+        if done:
+            order[op] = None
+        elif op not in order:
+            stack.append((op, True))
+            stack.extend((t.op, False) for t in reversed(op.inputs))
+    return list(order)

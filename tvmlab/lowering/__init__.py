@@ -1,0 +1,1 @@
+"""From a scheduled state to loops, and from loops to better loops."""

@@ -1,0 +1,30 @@
+"""Options of lowering, as `transform.PassContext` sets them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Config:
+    """`partition_const_loop`: also cut tails off loops of constant extent. `auto_unroll_*`: as the classic UnrollLoop.
+
+    `split_loop`: unroll factor of double buffering. `vectorize`: False runs vectorized loops serially. `check`: verify
+    after every pass, not only at the end. `snapshots`: keep the program after each pass. `disabled`: passes left out.
+    `keep_unit_loops`: loops of extent one stay loops.
+    """
+
+    partition_const_loop: bool = True
+    auto_unroll_max_step: int = 0
+    auto_unroll_max_depth: int = 8
+    auto_unroll_max_extent: int = 0
+    split_loop: int = 1
+    vectorize: bool = True
+    check: bool = False
+    snapshots: bool = False
+    keep_unit_loops: bool = False
+    reuse_storage: bool = True
+    disabled: frozenset[str] = frozenset()
+
+
+DEFAULT = Config()

@@ -1,0 +1,1 @@
+"""How to compute it: schedules as immutable traces of primitive applications."""
