@@ -192,6 +192,22 @@ def conditions(cond: Expr, facts: Facts) -> Iterable[Lin]:
             yield -d
 
 
+def conjuncts(cond: Expr) -> Iterable[Expr]:
+    """The parts of `a and b and c`."""
+    if type(cond) is Bin and cond.op == "and":
+        yield from conjuncts(cond.a)
+        yield from conjuncts(cond.b)
+    else:
+        yield cond
+
+
+def reads_memory(e: Expr) -> bool:
+    """Does it load, or call something that may?"""
+    if type(e) is Load or (type(e) is Call and e.kind != "pure"):
+        return True
+    return any(map(reads_memory, children(e)))  # type: ignore[arg-type]
+
+
 NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
