@@ -91,8 +91,7 @@ class Trace:
             self._state = initial(self.outputs)
             return
         before = self.parent.state
-        function = primitives.get(self.step.primitive)
-        after, self._results = function(before, **self.step.args)
+        after, self._results = primitives.call(self.step.primitive, before, self.step.args)
         self._state = _identified(before, after, self.length - 1, self.step, self._results)
 
 

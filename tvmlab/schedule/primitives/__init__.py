@@ -6,9 +6,10 @@ annotated `StageIndex` is a stage, `IterVar` an axis, `Tensor` a tensor.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -28,3 +29,19 @@ def get(name: str) -> Primitive:
         raise AttributeError(f"there is no schedule primitive `{name}`; the primitives are {', '.join(names())}")
     made: Primitive = getattr(import_module(f".{name}", __package__), name)
     return made
+
+
+@lru_cache(maxsize=None)
+def star(name: str) -> str:
+    """The parameter that takes any number of arguments (`*axes` of reorder), or ""."""
+    kinds = signature(get(name)).parameters.values()
+    return next((p.name for p in kinds if p.kind == p.VAR_POSITIONAL), "")
+
+
+def call(name: str, state: Any, args: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Apply a primitive to recorded arguments."""
+    many = star(name)
+    if many not in args:
+        return get(name)(state, **args)
+    first = [v for k, v in args.items() if k != many]
+    return get(name)(state, *first, *args[many])

@@ -1,0 +1,1 @@
+"""What users call: schedules as objects, verdicts, lower, build."""

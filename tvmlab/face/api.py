@@ -1,0 +1,105 @@
+"""`lower` and `build`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..core.error import BuildError, TVMError
+from ..core.node import Buffer
+from ..core.program import Program
+from ..lowering import pipeline
+from ..lowering.config import DEFAULT, Config
+from ..target import Target
+from ..target import names as target_names
+from .handle import Schedule, create_schedule
+
+SIMPLE_LEAVES_OUT = frozenset({"partition_loops", "promote_registers"})
+
+
+def lower(
+    inp: Schedule | Program,
+    args: Sequence[Any] | None = None,
+    name: str = "main",
+    binds: Mapping[Any, Buffer] | None = None,
+    simple_mode: bool = False,
+    config: Config | None = None,
+) -> Program:
+    """The loops of a schedule.
+
+    `args`: tensors, buffers and variables, in the order in which the function takes them. `simple_mode`: loops as a
+    person reads them, without the tails cut off and the registers that make them fast. Open obligations are printed as
+    comments; `build` refuses them.
+    """
+    if isinstance(inp, Program):
+        return inp
+    if args is None:
+        raise ValueError("lower needs the list of arguments of a schedule: lower(s, [A, B, C])")
+    chosen = config or current_config()
+    if simple_mode:
+        chosen = replace(chosen, disabled=chosen.disabled | SIMPLE_LEAVES_OUT)
+    program = pipeline.loops(inp.state, args, name, binds, chosen)
+    return pipeline.run(program, pipeline.READABLE, chosen)
+
+
+_configs: list[Config] = []
+
+
+def current_config() -> Config:
+    """The options in force: those of the innermost PassContext."""
+    return _configs[-1] if _configs else DEFAULT
+
+
+def as_target(target: Any) -> Target:
+    """A Target, or its text: `llvm`, `llvm -mcpu=x86-64-v3`, `numba`."""
+    if isinstance(target, Target):
+        return target
+    if hasattr(target, "as_target"):
+        made: Target = target.as_target()
+        return made
+    words = str(target).split()
+    known = {"-mcpu": "cpu", "-mattr": "features", "-mtriple": "triple", "-num-threads": "threads"}
+    options: dict[str, Any] = {}
+    for w in words[1:]:
+        key, _, value = w.partition("=")
+        if key in known:
+            options[known[key]] = int(value) if key == "-num-threads" else value
+    if not words or words[0] not in target_names():
+        raise BuildError("unknown-target", f"there is no target `{target}`", legal=target_names())
+    return Target(words[0], **options)
+
+
+def build(
+    inputs: Any,
+    args: Sequence[Any] | None = None,
+    target: Any = None,
+    target_host: Any = None,
+    name: str = "main",
+    binds: Mapping[Any, Buffer] | None = None,
+    config: Config | None = None,
+) -> Any:
+    """A module that runs: call it with NumPy arrays or nd.arrays, one per argument, outputs included."""
+    from ..runtime.module import Module
+
+    if isinstance(inputs, Schedule) and args is None:
+        raise ValueError("build needs the list of arguments of a schedule: build(s, [A, B, C])")
+    chosen = config or current_config()
+    record = as_target(target or "llvm")
+    program = lower(inputs, args, name, binds, config=chosen)
+    refuse_open(program)
+    program = pipeline.run(program, (*pipeline.FLAT, *record.kind.passes), chosen)
+    return Module(program.entry, record, record.kind.compile(program, record))
+
+
+def refuse_open(program: Program) -> None:
+    """Open obligations, and variables that no argument gives, stop a build."""
+    if program.notes:
+        raise BuildError("open-obligations", "this schedule is not complete", where=program.notes)
+    missing = pipeline.unbound(program)
+    if missing:
+        names = ", ".join(f"`{v.name}`" for v in missing)
+        raise TVMError(f"{names}: used but not passed in as an argument, nor the extent of an argument's dimension")
+
+
+__all__ = ["Schedule", "as_target", "build", "create_schedule", "current_config", "lower"]

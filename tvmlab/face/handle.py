@@ -1,0 +1,225 @@
+"""The schedule as people hold it: `s = te.create_schedule(C.op); s[C].split(x, 32)`. Its only state is its trace."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from ..core.error import ScheduleError, ScheduleTypeError
+from ..core.node import IterVar
+from ..expr.tensor import Operation, Tensor
+from ..schedule import primitives
+from ..schedule.state import Stage, State
+from ..schedule.trace import Step, Trace
+from .source import caller, place, result_names
+
+STAGE_ARGUMENTS = ("stage", "parent")
+
+
+class Schedule:
+    """A handle on a trace. Every call that succeeds appends a step; one that is refused changes nothing."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+
+    # ------------------------------------------------------------ looking
+
+    @property
+    def state(self) -> State:
+        return self.trace.state
+
+    def __getitem__(self, thing: Any) -> StageHandle:
+        if isinstance(thing, StageHandle):
+            thing = thing.op
+        return StageHandle(self, self.state.stage_of(thing).index)
+
+    @property
+    def stages(self) -> list[StageHandle]:
+        return [StageHandle(self, i) for i in self.state.order]
+
+    @property
+    def outputs(self) -> list[Operation]:
+        return [s.op for s in self.state.in_order if s.is_output]
+
+    @property
+    def stage_map(self) -> dict[Operation, StageHandle]:
+        return {op: StageHandle(self, i) for op, i in self.state.alias.items()}
+
+    # ------------------------------------------------------------ acting
+
+    def apply(self, primitive: str, /, *args: Any, **kwargs: Any) -> Any:
+        """Append one step; returns what the primitive returns."""
+        frame = caller()
+        bound = bind(primitive, args, kwargs)
+        trace = self.trace + Step(primitive, bound, place(frame), result_names(frame))
+        results = trace.results  # refused steps raise here, and leave the schedule as it was
+        self.trace = trace
+        return results
+
+    def undo(self, steps: int = 1) -> Schedule:
+        """Take back the last steps."""
+        self.trace = self.trace[: max(0, len(self.trace) - steps)]
+        return self
+
+    def at(self, step: int) -> Schedule:
+        """A new handle on the schedule as it was after `step` steps."""
+        return Schedule(self.trace.prefix(step))
+
+    def fork(self) -> Schedule:
+        """A new handle that starts here and goes its own way."""
+        return Schedule(self.trace)
+
+    copy = fork
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in primitives.names():
+            raise AttributeError(_unknown("a schedule", name, schedule_level=True))
+        return _method(self, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *primitives.names()})
+
+    def __repr__(self) -> str:
+        head = f"schedule of {', '.join(op.name for op in self.outputs)}, {len(self.trace)} steps"
+        return "\n".join([head, *[f"  {stage_line(s, self.state)}" for s in self.state.in_order]])
+
+
+class StageHandle:
+    """One stage of a schedule: `s[C]`. The primitives are its methods."""
+
+    def __init__(self, schedule: Schedule, index: int) -> None:
+        self.schedule, self.index = schedule, index
+
+    @property
+    def record(self) -> Stage:
+        return self.schedule.state.stages[self.index]
+
+    op = property(lambda self: self.record.op)
+    origin_op = property(lambda self: self.record.origin)
+    scope = property(lambda self: self.record.scope)
+    all_iter_vars = property(lambda self: list(self.record.axes))
+    leaf_iter_vars = property(lambda self: list(self.record.leaves))
+    relations = property(lambda self: list(self.record.relations))
+    is_output = property(lambda self: self.record.is_output)
+    double_buffer_on = property(lambda self: self.record.double_buffer)
+
+    @property
+    def attach_type(self) -> int:
+        """The classic numbers: 1 root, 2 inline, 4 inside a loop, 5 scan update."""
+        return {"root": 1, "inline": 2, "at": 4, "scan": 5}[self.record.attach.kind]
+
+    @property
+    def attach_ivar(self) -> IterVar | None:
+        return self.record.attach.axis
+
+    @property
+    def attach_stage(self) -> StageHandle | None:
+        at = self.record.attach
+        return StageHandle(self.schedule, at.stage) if at.kind in ("at", "scan") else None
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in primitives.names() or not takes_stage(name):
+            raise AttributeError(_unknown(f"stage {self.record.name}", name, schedule_level=False))
+        return _method(self.schedule, name, self.index)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *filter(takes_stage, primitives.names())})
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StageHandle) and (self.schedule, self.index) == (other.schedule, other.index)
+
+    def __hash__(self) -> int:
+        return hash((id(self.schedule), self.index))
+
+    def __repr__(self) -> str:
+        return f"stage({stage_line(self.record, self.schedule.state)})"
+
+
+def _method(schedule: Schedule, name: str, *first: Any) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return schedule.apply(name, *first, *args, **kwargs)
+
+    call.__name__ = name
+    call.__doc__ = inspect.getdoc(primitives.get(name))
+    return call
+
+
+@lru_cache(maxsize=None)
+def signature(primitive: str) -> inspect.Signature:
+    """What a person gives: the primitive's parameters without the state."""
+    whole = inspect.signature(primitives.get(primitive))
+    return whole.replace(parameters=list(whole.parameters.values())[1:], return_annotation=inspect.Signature.empty)
+
+
+@lru_cache(maxsize=None)
+def takes_stage(primitive: str) -> bool:
+    return next(iter(signature(primitive).parameters), "") == "stage"
+
+
+def bind(primitive: str, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Positional and keyword arguments as a plain mapping; a wrong count names the signature."""
+    form = signature(primitive)
+    try:
+        bound = form.bind(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
+    except TypeError as e:
+        shown = [str(p) for n, p in form.parameters.items() if n != "stage"]
+        raise ScheduleTypeError(
+            "arguments", f"{primitive}: {e}", legal=[f"{primitive}({', '.join(_bare(x) for x in shown)})"]
+        ) from None
+    return dict(bound.arguments)
+
+
+def _bare(parameter: str) -> str:
+    name, _, default = parameter.partition("=")
+    return name.partition(":")[0].strip() + (f"={default.strip()}" if default else "")
+
+
+def plain(value: Any) -> Any:
+    return value.index if isinstance(value, StageHandle) else value
+
+
+def stage_line(s: Stage, state: State) -> str:
+    """`C: i.outer (32), j (1024)  [at D.i]`"""
+    leaves = ", ".join(_leaf(s, a) for a in s.leaves) or "input"
+    at = s.attach
+    place = ""
+    if at.kind == "inline":
+        place = "  [inlined]"
+    elif at.axis is not None:
+        place = f"  [at {state.stages[at.stage].path(at.axis)}]"
+    scope = f" in {s.scope}" if s.scope else ""
+    return f"{s.name}{scope}: {leaves}{place}"
+
+
+def _leaf(s: Stage, a: IterVar) -> str:
+    from ..core.text import show
+
+    mark = s.mark(a)
+    extent = f" ({show(a.dom.extent)})" if a.dom is not None else ""
+    note = mark.kind or (mark.thread.thread_tag if mark.thread else "")
+    return f"{a.name}{extent}{' ' + note if note else ''}"
+
+
+def _unknown(what: str, name: str, schedule_level: bool) -> str:
+    from difflib import get_close_matches
+
+    there = [n for n in primitives.names() if schedule_level or takes_stage(n)]
+    close = get_close_matches(name, there, 3)
+    hint = f"; did you mean {' or '.join(close)}?" if close else f"; the primitives are {', '.join(there)}"
+    return f"{what} has no `{name}`{hint}"
+
+
+def create_schedule(ops: Any) -> Schedule:
+    """A schedule of one operation (or tensor), or a list of them; nothing is scheduled yet."""
+    things = ops if isinstance(ops, (list, tuple)) else [ops]
+    outputs = []
+    for x in things:
+        op = x.op if isinstance(x, Tensor) else x
+        if not isinstance(op, Operation):
+            raise ScheduleTypeError("not-an-operation", f"create_schedule takes operations, not {x!r}", hint="pass C.op")
+        outputs.append(op)
+    if not outputs:
+        raise ScheduleError("no-outputs", "create_schedule needs at least one operation")
+    return Schedule(Trace(outputs))

@@ -1,0 +1,287 @@
+"""Which part of each stage is needed where: the domain of every root axis, consumers first.
+
+For a producer attached at a loop, the loops of a consumer outside that loop are fixed (they stay symbols in the
+bounds), those inside are relaxed over their whole range. A thread axis is relaxed by rank instead: wherever it is,
+iff the producer's storage is shared by those threads. The regions that all reads need are united; an extent that
+still depends on an outer loop is replaced by its upper bound, so that every extent is the same in all iterations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..core.affine import Atom, Facts, Lin, lin, loads, nonneg, number, opaque, relax, to_expr, upper, var
+from ..core.build import binary
+from ..core.node import Expr, IterVar, Reduce, Var
+
+from ..core.text import identifier
+from ..schedule import relations as rel
+from ..schedule.scopes import default_scope, rank, thread_rank
+from ..schedule.state import Stage, is_input
+from .normalise import Ready
+
+
+@dataclass(eq=False)
+class Domain:
+    """One stage's part: `low` (absolute) and `extent` of each root axis, extents and loop variables of all axes."""
+
+    stage: Stage
+    low: dict[IterVar, Lin]
+    sizes: dict[IterVar, Lin]
+    loop: dict[IterVar, Lin] = field(default_factory=dict)
+    values: dict[IterVar, Lin] = field(default_factory=dict)
+    env: dict[Any, Lin] = field(default_factory=dict)
+    facts: Facts = field(default_factory=Facts)
+    scope: str = "global"
+    path: list[tuple[Stage, IterVar]] = field(default_factory=list)
+
+
+class Bounds:
+    """Domains of all stages of a normalised state, and the obligations met on the way."""
+
+    def __init__(self, ready: Ready) -> None:
+        self.ready = ready
+        self.of: dict[int, Domain] = {}
+        self.notes: list[tuple[str, str]] = []
+        self.table = {s.index: s for s in ready.stages}
+        self.facts = Facts()
+        for stage in reversed(ready.stages):
+            if not is_input(stage):
+                self.of[stage.index] = made = self._domain(stage)
+                self._learn(made)
+
+    def _learn(self, d: Domain) -> None:
+        for v, (lo, hi) in d.facts.ranges.items():
+            if v not in self.facts.ranges:
+                self.facts = self.facts.with_range(v, lo, hi)
+
+    # ------------------------------------------------------------ one stage
+
+    def _domain(self, stage: Stage) -> Domain:
+        outer = self.path_to(stage)
+        low, extent = self._roots(stage, outer)
+        facts = self._outer_facts(outer)
+        sizes = rel.extents(stage, extent, facts)
+        made = Domain(stage, low, sizes, scope=self._scope(stage, outer))
+        self._loops(made, facts, outer)
+        return made
+
+    def path_to(self, stage: Stage) -> list[tuple[Stage, IterVar]]:
+        """The loops around the stage's own nest, outermost first."""
+        at = stage.attach
+        if at.kind not in ("at", "scan") or at.stage not in self.of or at.axis is None:
+            return []
+        parent = self.of[at.stage]
+        leaves = parent.stage.leaves
+        if at.axis not in leaves:
+            return []
+        return [*parent.path[: len(parent.path) - len(leaves)], *((parent.stage, a) for a in leaves[: leaves.index(at.axis) + 1])]
+
+    def _outer_facts(self, outer: list[tuple[Stage, IterVar]]) -> Facts:
+        if not outer:
+            return Facts()
+        last = self.of[outer[-1][0].index]
+        return last.facts
+
+    def _scope(self, stage: Stage, outer: list[tuple[Stage, IterVar]]) -> str:
+        if stage.scope:
+            return stage.scope
+        tags = [t.thread_tag for s, a in outer if (t := s.mark(a).thread) is not None]
+        return default_scope(tags)
+
+    def _roots(self, stage: Stage, outer: list[tuple[Stage, IterVar]]) -> tuple[dict[IterVar, Lin], dict[IterVar, Lin]]:
+        low, extent = {}, {}
+        for a in stage.root_axes:
+            if a.dom is not None:
+                low[a], extent[a] = lin(a.dom.min), lin(a.dom.extent)
+        if stage.is_output or stage.attach.kind == "scan" or not stage.op.axis:
+            return low, extent
+        region = self._needed(stage, outer)
+        if region is not None:
+            for a, (lo, n) in zip(stage.op.axis, region, strict=True):
+                low[a], extent[a] = lo, n
+        return low, extent
+
+    def _loops(self, d: Domain, facts: Facts, outer: list[tuple[Stage, IterVar]]) -> None:
+        """Loop variables of the leaves, with their ranges; values of all axes; the tensor expression's variables."""
+        stage = d.stage
+        labels = self.ready.state.labels
+        open_threads = {t.thread_tag: self.of[s.index].loop[a] for s, a in outer if (t := s.mark(a).thread) is not None}
+        for leaf in stage.leaves:
+            thread = stage.mark(leaf).thread
+            extent = d.sizes[leaf]
+            if thread is not None and thread.thread_tag in open_threads:
+                d.loop[leaf] = open_threads[thread.thread_tag]
+                continue
+            name = thread.name if thread is not None else labels.get(leaf) or identifier(leaf.name)
+            v = Var(name, leaf.dtype)
+            if thread is None and not extent.terms and extent.const == 1:
+                d.loop[leaf] = number(0)
+                continue
+            d.loop[leaf] = var(v)
+            facts = facts.with_range(v, number(0), extent - 1)
+        d.facts = facts
+        d.values = rel.values_up(stage, d.loop, d.sizes, facts)
+        for a in stage.root_axes:
+            if a in d.values:
+                d.env[a.var] = d.low[a] + d.values[a]
+        d.path = [*outer, *((stage, a) for a in stage.leaves)]
+
+    # ------------------------------------------------------------ what consumers need
+
+    def _needed(self, stage: Stage, outer: list[tuple[Stage, IterVar]]) -> list[tuple[Lin, Lin]] | None:
+        """The region of the producer, per dimension; None: all of it."""
+        total: list[tuple[Lin, Lin]] | None = None
+        layers = self._scope(stage, outer)
+        for consumer in self.of.values():
+            for read in self._reads(consumer.stage, stage):
+                region = self._region(read, consumer, stage, outer, layers)
+                if region is None:
+                    return None
+                total = region if total is None else [self._union(a, b, consumer) for a, b in zip(total, region, strict=True)]
+        if total is None:
+            return None
+        return [self._sized(t, d, stage, k) for k, (t, d) in enumerate(zip(total, self._declared(stage), strict=True))]
+
+    def _reads(self, consumer: Stage, producer: Stage) -> Iterable[Any]:
+        """The index tuples with which a consumer reads a producer; None for a consumer that reads all of it."""
+        bodies = self.ready.bodies.get(consumer.index)
+        outputs = producer.op.outputs
+        if bodies is None:
+            if any(t in outputs for t in consumer.op.inputs):
+                yield None
+            return
+        for b in bodies[:1] if isinstance(bodies[0], Reduce) else bodies:
+            for x in loads(b):
+                if x.buffer in outputs:
+                    yield x.indices
+
+    def _region(
+        self, indices: Any, consumer: Domain, stage: Stage, outer: list[tuple[Stage, IterVar]], scope: str
+    ) -> list[tuple[Lin, Lin]] | None:
+        if indices is None:
+            return None
+        relaxed = self._relaxed(consumer, stage, outer, scope)
+        if relaxed is None:
+            return None
+        region = []
+        for e, declared in zip(indices, self._declared(stage), strict=True):
+            x = lin(e, consumer.facts, consumer.env)
+            lo, hi = relax(x, consumer.facts, relaxed, -1), relax(x, consumer.facts, relaxed, 1)
+            if lo is None or hi is None or _depends(lo, relaxed) or _depends(hi, relaxed):
+                lo, hi = declared[0], declared[0] + declared[1] - 1
+            region.append((lo, hi))
+        return region
+
+    def _relaxed(
+        self, consumer: Domain, stage: Stage, outer: list[tuple[Stage, IterVar]], scope: str
+    ) -> list[Var] | None:
+        """The loop variables of the consumer that the producer's region must cover."""
+        inside = {a for _, a in outer}
+        at = stage.attach
+        if at.kind == "at" and at.axis not in {a for _, a in consumer.path}:
+            self._not_under(stage, consumer.stage)
+            return None
+        storage = rank(scope) or 0
+        found: list[Var] = []
+        for s, a in consumer.path:
+            thread = s.mark(a).thread
+            variable = _single(self._loop_value(s, a, consumer))
+            if variable is None:
+                continue
+            level = None if thread is None else thread_rank(thread.thread_tag)
+            over = a not in inside if level is None else storage <= level
+            if over:
+                found.append(variable)
+        return found
+
+    def _loop_value(self, s: Stage, a: IterVar, consumer: Domain) -> Lin:
+        return (consumer if s.index == consumer.stage.index else self.of[s.index]).loop[a]
+
+    def _not_under(self, stage: Stage, consumer: Stage) -> None:
+        at = stage.attach
+        parent = self.table.get(at.stage)
+        where = f"{parent.name}.{at.axis.name}" if parent is not None and at.axis is not None else "its attach point"
+        self.notes.append(
+            (
+                "consumer-outside",
+                f"{stage.name} is computed at {where}, but {consumer.name}, which reads it, is not inside that loop",
+            )
+        )
+
+    def _declared(self, stage: Stage) -> list[tuple[Lin, Lin]]:
+        return [(lin(a.dom.min), lin(a.dom.extent)) for a in stage.op.axis if a.dom is not None]
+
+    def _union(self, a: tuple[Lin, Lin], b: tuple[Lin, Lin], consumer: Domain) -> tuple[Lin, Lin]:
+        facts = consumer.facts
+        return _pick("min", a[0], b[0], facts), _pick("max", a[1], b[1], facts)
+
+    def _sized(self, region: tuple[Lin, Lin], declared: tuple[Lin, Lin], stage: Stage, k: int) -> tuple[Lin, Lin]:
+        """(low, extent): clipped to the declared shape where that is certain, the extent free of outer loops."""
+        lo, hi = region
+        facts = self.facts
+        first, last = declared[0], declared[0] + declared[1] - 1
+        if nonneg(first - lo, facts) and nonneg(hi - last, facts):
+            return declared
+        if not lo.terms and nonneg(first - lo):
+            lo = first
+        if not _ranged(hi, facts) and nonneg(hi - last, facts):
+            hi = last
+        extent = hi - lo + 1
+        if _ranged(extent, facts):
+            bound = _quotient_gap(extent) or upper(extent, facts)
+            if bound is None or _ranged(bound, facts):
+                return declared
+            extent = bound
+            if not lo.terms and nonneg(extent - declared[1]):
+                return declared
+        return lo, extent
+
+
+def _pick(op: str, a: Lin, b: Lin, facts: Facts) -> Lin:
+    d = b - a
+    if nonneg(d, facts):
+        return a if op == "min" else b
+    if nonneg(-d, facts):
+        return b if op == "min" else a
+    x, y = to_expr(a), to_expr(b)
+    made: Expr = binary(op, x, y)
+    return opaque(made)
+
+
+def _single(x: Lin) -> Var | None:
+    return next((a for a in x.terms if isinstance(a, Var)), None)
+
+
+def _depends(x: Lin, variables: list[Var]) -> bool:
+    wanted = set(map(id, variables))
+    from ..core.walk import walk
+
+    return any(id(v) in wanted for v in walk(to_expr(x)))
+
+
+def _ranged(x: Lin, facts: Facts) -> bool:
+    """Does the form still depend on a loop?"""
+    from ..core.walk import walk
+
+    return any(v in facts.ranges for v in walk(to_expr(x)) if isinstance(v, Var))
+
+
+def _quotient_gap(x: Lin) -> Lin | None:
+    """(a + c)//d - a//d <= (c + d - 1)//d: a window of c + 1 fused iterations touches that many rows and one."""
+    quotients = [(a, c) for a, c in x.terms.items() if type(a) is Atom and a.op == "//"]
+    if len(x.terms) != 2 or len(quotients) != 2:
+        return None
+    (p, cp), (q, cq) = quotients
+    if cp < 0:
+        (p, cp), (q, cq) = (q, cq), (p, cp)
+    gap = p.args[0] - q.args[0]
+    same = p.args[1].key == q.args[1].key and not p.args[1].terms
+    if (cp, cq) != (1, -1) or gap.terms or not same or gap.const < 0:
+        return None
+    d = p.args[1].const
+    return number((gap.const + d - 1) // d + x.const)
+
+

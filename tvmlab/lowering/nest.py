@@ -1,0 +1,354 @@
+"""From domains to loops: each stage's nest, its producers inside the loops they are attached to.
+
+    Alloc P                      a producer attached at loop a
+    for a:
+        <P's nest>
+        <rest of the consumer>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..core import dtype as dt
+from ..core.affine import NEGATED, Facts, Lin, decide, lin, nonneg, number, simplify, var
+from ..core.affine import to_expr as form_expr
+from ..core.build import all_, binary, const, is_const
+from ..core.error import ScheduleError
+from ..core.node import (
+    NOP, Alloc, Attr, Barrier, Bin, Buffer, Expr, For, If, IterVar, LetStmt, Load, Reduce, Stmt, Store, Var,
+)  # fmt: skip
+from ..core.program import Origin
+from ..core.text import identifier
+from ..core.walk import map_children, seq, substitute
+from ..expr.reduce import combine
+from ..expr.tensor import ComputeOp
+from ..schedule import relations as rel
+from ..schedule.scopes import rank
+from ..schedule.state import Stage, is_input
+from .bounds import Bounds, Domain
+from .normalise import Ready
+
+
+def to_expr(x: Lin) -> Expr:
+    """The form in the width of its variables."""
+    wide = any(isinstance(a, Var) and a.dtype == "int64" for a in x.terms)
+    return form_expr(x, "int64" if wide else "int32")
+
+
+class Nest:
+    """Builds the statement of a whole schedule. `params`: tensors that are arguments -> their buffers."""
+
+    def __init__(self, ready: Ready, bounds: Bounds, params: Mapping[Any, Buffer], keep_unit_loops: bool = False) -> None:
+        self.ready, self.bounds, self.params = ready, bounds, params
+        self.keep_unit_loops = keep_unit_loops
+        self.buffers: dict[Any, Buffer] = dict(params)
+        self.attached: dict[tuple[int, IterVar], list[Stage]] = {}
+        self.roots: list[Stage] = []
+        for stage in ready.stages:
+            self._place(stage)
+        for stage in ready.stages:
+            self._storage(stage)
+
+    def _place(self, stage: Stage) -> None:
+        if is_input(stage) or stage.attach.kind == "scan":
+            return
+        at = stage.attach
+        if at.kind == "at" and at.axis is not None and self.bounds.path_to(stage):
+            self.attached.setdefault((at.stage, at.axis), []).append(stage)
+        else:
+            self.roots.append(stage)
+
+    def _storage(self, stage: Stage) -> None:
+        d = self.bounds.of.get(stage.index)
+        for t in stage.op.outputs:
+            if t in self.buffers:
+                continue
+            if d is None:
+                raise ScheduleError(
+                    "no-argument",
+                    f"`{stage.name}` is an input of this schedule, but not among the arguments",
+                    hint=f"add {stage.name} to the list of arguments",
+                )
+            shape = [d.sizes[a] for a in stage.op.axis]
+            if stage.layout is not None:
+                shape = stage.layout.extents(shape)
+            extents = tuple(to_expr(x) for x in shape)
+            self.buffers[t] = Buffer(identifier(t.name), extents, t.dtype, scope=d.scope, strides=aligned(stage, extents))
+
+    # ------------------------------------------------------------ whole programs
+
+    def build(self) -> Stmt:
+        body: Stmt = NOP
+        for stage in reversed(self.roots):
+            body = self.realize(stage, body)
+        return body
+
+    def realize(self, stage: Stage, body: Stmt) -> Stmt:
+        """The stage's nest, then what needs it, inside its allocation."""
+        d = self.bounds.of[stage.index]
+        nest = self.nest(stage, d)
+        shared = rank(d.scope) in (1, 2) and any(s.mark(a).thread is not None for s, a in d.path[: len(d.path) - len(stage.leaves)])
+        made = seq(Barrier("shared"), nest, Barrier("shared"), body) if shared else seq(nest, body)
+        if stage.double_buffer:
+            made = Attr("double_buffer", self.buffers[stage.op.outputs[0]], const(1), made)
+        if stage.rolling_buffer:
+            made = Attr("rolling_buffer", self.buffers[stage.op.outputs[0]], const(1), made)
+        for t in reversed(stage.op.outputs):
+            if t not in self.params:
+                made = Alloc(self.buffers[t], made, Origin(stage.name))
+        return made
+
+    def nest(self, stage: Stage, d: Domain) -> Stmt:
+        if isinstance(stage.op, ComputeOp):
+            return self.compute(stage, d, self.ready.bodies[stage.index])
+        from .special import special_nest
+
+        return special_nest(self, stage, d)
+
+    # ------------------------------------------------------------ compute stages
+
+    def compute(self, stage: Stage, d: Domain, bodies: Sequence[Expr]) -> Stmt:
+        if isinstance(bodies[0], Reduce):
+            return self.reduction(stage, d, bodies[0])
+        guards = self.guards(stage, d, d.values, d.facts)
+        facts = known(d.facts, guards)
+        stores = [
+            Store(self.buffers[t], self.target(t, d, d.values), self.value(b, d.env, facts), None, self.origin(stage))
+            for t, b in zip(stage.op.outputs, bodies, strict=True)
+        ]
+        return self.wrap(stage, d, stage.leaves, guarded(guards, _together(stores)))
+
+    def reduction(self, stage: Stage, d: Domain, r: Reduce) -> Stmt:
+        reducing = rel.derived_from(stage, stage.op.reduce_axis)
+        first = next((k for k, a in enumerate(stage.leaves) if a in reducing), len(stage.leaves))
+        common, rest = stage.leaves[:first], stage.leaves[first:]
+        if any(stage.mark(a).thread is not None for a in rest if a in reducing):
+            from .special import cross_thread
+
+            return cross_thread(self, stage, d, r)
+        init = self.init(stage, d, r, common, [a for a in rest if a not in reducing])
+        main = self.wrap(stage, d, rest, self.update(stage, d, r))
+        return self.wrap(stage, d, common, seq(init, main))
+
+    def update(self, stage: Stage, d: Domain, r: Reduce) -> Stmt:
+        guards = self.guards(stage, d, d.values, d.facts)
+        facts = known(d.facts, guards)
+        loads = []
+        for t in stage.op.outputs:
+            loads.append(Load(self.buffers[t], self.target(t, d, d.values), t.dtype))
+        sources = tuple(self.value(x, d.env, facts) for x in r.sources)
+        results = combine(r.combiner, tuple(loads), sources)
+        stores = [
+            Store(x.buffer, x.indices, v, None, self.origin(stage)) for x, v in zip(loads, results, strict=True)
+        ]
+        body = _together(stores)
+        if not is_const(r.cond):
+            cond = simplify(self.value(r.cond, d.env, facts), facts)
+            body = body if is_const(cond, True) else If(cond, body)
+        return guarded(guards, body)
+
+    def init(self, stage: Stage, d: Domain, r: Reduce, common: Sequence[IterVar], own: Sequence[IterVar]) -> Stmt:
+        """The identity, stored by a nest of its own over the data loops inside the first reduction loop."""
+        facts, loop = d.facts, {a: d.loop[a] for a in common}
+        for a in own:
+            value = d.loop[a]
+            if value.terms and stage.mark(a).thread is None:
+                v = Var(f"{_name(value)}_init", a.dtype)
+                facts = facts.with_range(v, number(0), d.sizes[a] - 1)
+                value = var(v)
+            loop[a] = value
+        values = rel.values_up(stage, loop, d.sizes, facts)
+        if any(a not in values for a in stage.op.axis):
+            raise ScheduleError(
+                "mixed-fuse",
+                f"cannot initialise {stage.name}: a data axis was fused with a reduction axis",
+                hint="fuse data axes with data axes only, or use rfactor",
+            )
+        guards = self.guards(stage, d, values, facts)
+        env = {a.var: d.low[a] + values[a] for a in stage.op.axis}
+        starts = r.init or r.combiner.identity
+        stores: list[Stmt] = [
+            Store(self.buffers[t], self.target(t, d, values), self.value(x, env, facts), None, self.origin(stage))
+            for t, x in zip(stage.op.outputs, starts, strict=True)
+        ]
+        body = guarded(guards, seq(*stores))
+        for a in reversed(own):
+            body = self.loop(stage, d, a, body, loop[a])
+        return body
+
+    # ------------------------------------------------------------ pieces
+
+    def origin(self, stage: Stage, axis: IterVar | None = None) -> Origin:
+        ref = self.ready.state.refs.get(axis) if axis is not None else None
+        return Origin(stage.name, axis, ref[1] if ref and ref[0] == "step" else None)
+
+    def wrap(self, stage: Stage, d: Domain, leaves: Sequence[IterVar], body: Stmt) -> Stmt:
+        """The loops around `body`, each with the producers attached to it."""
+        for a in reversed(leaves):
+            for producer in reversed(self.attached.get((stage.index, a), ())):
+                body = self.realize(producer, body)
+            body = self.loop(stage, d, a, body, d.loop[a])
+        return body
+
+    def loop(self, stage: Stage, d: Domain, a: IterVar, body: Stmt, value: Lin) -> Stmt:
+        mark = stage.mark(a)
+        v = next(iter(value.terms), None)
+        for key, note in reversed(mark.pragmas):
+            body = Attr(f"pragma_{key}", _note(note), const(1), body)
+        for tensor, offset in reversed(mark.prefetches):
+            body = Attr("prefetch_scope", self.prefetched(tensor), binary("+", v, offset) if v is not None else offset, body)
+        if v is None:
+            return body
+        if mark.thread is not None and self.is_open(stage, d, a):
+            return body
+        extent = to_expr(d.sizes[a])
+        kind = mark.kind or "serial"
+        tag = ""
+        if mark.thread is not None:
+            tag = mark.thread.thread_tag
+            kind = "vthread" if tag.startswith(("vthread", "cthread")) else "thread"
+        return For(v, const(0, v.dtype), extent, kind, body, tag, self.origin(stage, a))
+
+    def is_open(self, stage: Stage, d: Domain, a: IterVar) -> bool:
+        """Is this thread axis already a loop around the stage?"""
+        outer = d.path[: len(d.path) - len(stage.leaves)]
+        tag = stage.mark(a).thread.thread_tag  # type: ignore[union-attr]
+        return any(t.thread_tag == tag for s, b in outer if (t := s.mark(b).thread) is not None)
+
+    def prefetched(self, tensor: Any) -> Any:
+        stage = self.ready.state.stage_of(tensor)
+        return self.buffers.get(stage.op.outputs[getattr(tensor, "value_index", 0)], tensor)
+
+    def target(self, t: Any, d: Domain, values: Mapping[IterVar, Lin]) -> tuple[Expr, ...]:
+        """Where the stage stores the element that the root axes' (relative) values name."""
+        position = [d.low[a] + values[a] if t in self.params else values[a] for a in d.stage.op.axis]
+        if d.stage.layout is not None:
+            position = d.stage.layout.forward(position, d.facts)
+        return tuple(to_expr(x) for x in position)
+
+    def value(self, e: Expr, env: Mapping[Any, Lin], facts: Facts) -> Expr:
+        """A tensor expression over loop variables and buffers."""
+        t = type(e)
+        if t is Load and e.buffer in self.ready.home:  # type: ignore[attr-defined]
+            return self.element(e, env, facts)  # type: ignore[arg-type]
+        if t is Var:
+            found = env.get(e)
+            return e if found is None else form_expr(found, e.dtype)
+        if t is Bin and dt.is_int(e.dtype) and e.dtype in ("int32", "int64") and not any(True for _ in _loads(e)):
+            return form_expr(lin(e, facts, env), e.dtype)
+        if t is Bin and e.op in NEGATED:  # type: ignore[attr-defined]
+            made = map_children(e, lambda c: self.value(c, env, facts))
+            settled = decide(made, facts)
+            return made if settled is None else const(settled, "bool")
+        made = map_children(e, lambda c: self.value(c, env, facts))
+        if made is not e and (type(made).__name__ in ("Select", "Not") or getattr(made, "name", "") == "if_then_else" or (
+            t is Bin and made.op in ("and", "or")  # type: ignore[attr-defined]
+        )):
+            return simplify(made, facts)
+        return made
+
+    def element(self, e: Load, env: Mapping[Any, Lin], facts: Facts) -> Expr:
+        stage = self.bounds.table[self.ready.home[e.buffer]]
+        buffer = self.buffers[e.buffer]
+        position = [self.position(i, env, facts) for i in e.indices]
+        d = self.bounds.of.get(stage.index)
+        if d is not None and e.buffer not in self.params:
+            position = [x - d.low[a] for x, a in zip(position, stage.op.axis, strict=True)]
+        if stage.layout is not None:
+            position = stage.layout.forward(position, facts)
+        return Load(buffer, tuple(to_expr(x) for x in position), e.dtype)
+
+    def position(self, i: Expr, env: Mapping[Any, Lin], facts: Facts) -> Lin:
+        if any(True for _ in _loads(i)):
+            return lin(self.value(i, env, facts), facts)
+        return lin(i, facts, env)
+
+    def guards(self, stage: Stage, d: Domain, values: Mapping[IterVar, Lin], facts: Facts) -> list[tuple[Expr, Lin]]:
+        """Conditions under which this iteration is one of the stage's, as (condition, form that is >= 0)."""
+        found: list[tuple[Expr, Lin]] = []
+
+        def ask(left: Lin, right: Lin) -> None:  # left < right
+            nonlocal facts
+            gap = right - left - 1
+            if not nonneg(gap, facts):
+                found.append((binary("<", to_expr(left), to_expr(right)), gap))
+                facts = facts.with_guards([gap])
+
+        for a in rel.padded(stage, d.sizes, facts):
+            if a in values:
+                ask(values[a], d.sizes[a])
+        for a in stage.op.axis:
+            if a.dom is None or (d.low[a] - lin(a.dom.min)).is_const() and d.low[a].key == lin(a.dom.min).key and (
+                d.sizes[a].key == lin(a.dom.extent).key
+            ):
+                continue
+            place, first = d.low[a] + values[a], lin(a.dom.min)
+            if not nonneg(place - first, facts):
+                found.append((binary(">=", to_expr(place), to_expr(first)), place - first))
+                facts = facts.with_guards([place - first])
+            ask(place, first + lin(a.dom.extent))
+        if stage.predicate is not None:
+            threads = {
+                t.var: d.loop[a] if s.index == stage.index else self.bounds.of[s.index].loop[a]
+                for s, a in d.path
+                if (t := s.mark(a).thread) is not None
+            }
+            cond = substitute(stage.predicate, {v: to_expr(x) for v, x in threads.items()})
+            found.append((cond, number(0)))
+        return found
+
+
+def known(facts: Facts, guards: Sequence[tuple[Expr, Lin]]) -> Facts:
+    return facts.with_guards([g for _, g in guards if g.terms]) if guards else facts
+
+
+def guarded(guards: Sequence[tuple[Expr, Lin]], body: Stmt) -> Stmt:
+    return If(all_(*[c for c, _ in guards]), body, likely=True) if guards else body
+
+
+def _together(stores: Sequence[Store]) -> Stmt:
+    """Several results are all computed before the first is stored, since each may read the others' old value."""
+    if len(stores) == 1:
+        return stores[0]
+    from ..core.walk import replace
+
+    temporaries = [Var(f"v{k}", s.value.dtype) for k, s in enumerate(stores)]
+    body = seq(*[replace(s, value=v) for s, v in zip(stores, temporaries, strict=True)])
+    for v, s in reversed(list(zip(temporaries, stores, strict=True))):
+        body = LetStmt(v, s.value, body)
+    return body
+
+
+def _name(value: Lin) -> str:
+    return next((a.name for a in value.terms if isinstance(a, Var)), "i")
+
+
+def _note(value: Any) -> Any:
+    return value
+
+
+def _loads(e: Expr) -> Any:
+    from ..core.affine import loads
+
+    return loads(e)
+
+
+def aligned(stage: Stage, shape: Sequence[Expr]) -> tuple[Expr, ...] | None:
+    """Strides that storage_align asks for: the stride of that dimension is `offset` modulo `factor`."""
+    if not stage.align:
+        return None
+    strides: list[Expr] = []
+    step: Expr = const(1)
+    for k in reversed(range(len(shape))):
+        axis = stage.op.axis[k]
+        if axis in stage.align:
+            factor, offset = stage.align[axis]
+            lack = simplify(binary("%", binary("-", binary("+", offset, factor), binary("%", step, factor)), factor))
+            step = simplify(binary("+", step, lack))
+        strides.insert(0, step)
+        step = simplify(binary("*", step, shape[k]))
+    return tuple(strides)
+
+

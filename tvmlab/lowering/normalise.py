@@ -1,0 +1,86 @@
+"""A state made ready for lowering: inlined bodies substituted, attach points moved to loops that still exist."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..core.node import Expr, IterVar, Load
+from ..core.walk import rewrite, substitute
+from ..expr.tensor import ComputeOp, Tensor, substitute_many
+from ..schedule.state import Attach, Fuse, Split, Stage, State
+
+
+@dataclass(frozen=True, eq=False)
+class Ready:
+    """The stages that get loops, producers first; `home`: the stage index of each tensor; `bodies` after inlining."""
+
+    state: State
+    stages: tuple[Stage, ...]
+    home: Mapping[Any, int]
+    bodies: Mapping[int, tuple[Expr, ...]]
+    notes: tuple[str, ...]
+
+    def __getitem__(self, index: int) -> Stage:
+        return self._table[index]
+
+    @property
+    def _table(self) -> dict[int, Stage]:
+        return {s.index: s for s in self.stages}
+
+
+def normalise(state: State) -> Ready:
+    """Substitute inlined stages into their readers; repair attach points that were split or fused since."""
+    inlined: dict[Tensor, tuple[ComputeOp, Expr]] = {}
+    bodies: dict[int, tuple[Expr, ...]] = {}
+    home: dict[Any, int] = {}
+    kept: list[Stage] = []
+    notes: list[str] = []
+    opaque = {t for s in state.in_order if not isinstance(s.op, ComputeOp) for t in s.op.inputs}
+    for stage in state.in_order:
+        op = stage.op
+        home.update({t: stage.index for t in op.outputs})
+        if isinstance(op, ComputeOp):
+            bodies[stage.index] = _inline(op.body, inlined) if inlined else op.body
+        if stage.attach.kind == "inline":
+            if op.outputs[0] not in opaque:
+                inlined[op.outputs[0]] = (op, bodies[stage.index][0])  # type: ignore[assignment]
+                continue
+            notes.append(f"{stage.name} is read by an operation that is no te.compute: it stays at the root")
+            stage = replace(stage, attach=Attach())
+        kept.append(stage)
+    table = {s.index: s for s in kept}
+    return Ready(state, tuple(_repair(s, table) for s in kept), home, bodies, tuple(notes))
+
+
+def _inline(bodies: tuple[Expr, ...], inlined: Mapping[Tensor, tuple[ComputeOp, Expr]]) -> tuple[Expr, ...]:
+    def rule(x: Any) -> Any:
+        found = inlined.get(x.buffer) if isinstance(x, Load) else None
+        if found is None:
+            return None
+        op, body = found
+        return substitute(body, dict(zip((a.var for a in op.axis), x.indices, strict=True)))
+
+    return substitute_many(bodies, lambda b: rewrite(b, rule))
+
+
+def _repair(stage: Stage, table: Mapping[int, Stage]) -> Stage:
+    at = stage.attach
+    if at.kind != "at" or at.stage not in table or at.axis is None:
+        return stage
+    axis = _current(table[at.stage], at.axis)
+    return stage if axis is at.axis else replace(stage, attach=replace(at, axis=axis))
+
+
+def _current(parent: Stage, axis: IterVar) -> IterVar:
+    """An attach axis split since is its inner child, one fused as the inner part the fused axis."""
+    moved = True
+    while axis not in parent.leaves and moved:
+        moved = False
+        for r in parent.relations:
+            if isinstance(r, Split) and r.parent is axis:
+                axis, moved = r.inner, True
+            elif isinstance(r, Fuse) and r.inner is axis:
+                axis, moved = r.fused, True
+    return axis

@@ -1,0 +1,97 @@
+"""The pipeline, in order: state -> loops -> better loops -> flat loops. One screen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..core.error import TVMError
+from ..core.node import Buffer, Expr, Var
+from ..core.program import Function, Program, Snapshot
+from ..core.text import identifier
+from ..core.walk import free_variables, variables
+from ..expr.tensor import Tensor
+from ..schedule.state import State
+from . import passes
+from .bounds import Bounds
+from .config import DEFAULT, Config
+from .nest import Nest
+from .normalise import normalise
+
+# What `lower` shows: loops a person reads. Each is the name of a file in passes/.
+READABLE = (
+    "simplify",
+    "hoist_guards",
+    "partition_loops",
+    "unroll_loops",
+    "vectorize",
+    "virtual_threads",
+    "double_buffer",
+    "promote_registers",
+    "remove_noop",
+)
+# What a code generator of flat memory needs after that.
+FLAT = ("flatten_storage", "reuse_storage")
+
+
+def loops(state: State, args: Sequence[Any], name: str = "main", binds: Mapping[Any, Buffer] | None = None, config: Config = DEFAULT) -> Program:
+    """The loop nest of a state, before any pass: multi-dimensional, with guards, marks as loop kinds."""
+    ready = normalise(state)
+    bounds = Bounds(ready)
+    params, buffers = parameters(state, args, binds or {})
+    body = Nest(ready, bounds, buffers, config.keep_unit_loops).build()
+    notes = tuple(dict.fromkeys([*ready.notes, *(text for _, text in bounds.notes)]))
+    sizes = tuple(v for v in _shape_variables(params) if v not in params)
+    return Program((Function(name, params, body, sizes),), notes)
+
+
+def parameters(state: State, args: Sequence[Any], binds: Mapping[Any, Buffer]) -> tuple[tuple[Any, ...], dict[Any, Buffer]]:
+    """The function's parameters, and the buffer of each tensor among them."""
+    params: list[Buffer | Var] = []
+    buffers: dict[Any, Buffer] = {}
+    for position, a in enumerate(args):
+        if isinstance(a, Tensor):
+            current = state.stage_of(a).op.outputs[a.value_index]
+            stage = state.stage_of(a)
+            shape = current.shape
+            if stage.layout is not None:
+                shape = stage.layout.shape(shape)
+            buffer = binds.get(a) or Buffer(identifier(a.name), tuple(shape), a.dtype)
+            buffers[current] = buffer
+            params.append(buffer)
+        elif isinstance(a, (Buffer, Var)):
+            params.append(a)
+        else:
+            raise TVMError(f"argument {position} must be a tensor, a buffer or a variable, not {a!r} ({type(a).__name__})")
+    return tuple(params), buffers
+
+
+def _shape_variables(params: Sequence[Any]) -> list[Var]:
+    found: dict[Var, None] = {}
+    for p in params:
+        if isinstance(p, Buffer):
+            for e in (*p.shape, *(p.strides or ()), *((p.offset,) if isinstance(p.offset, Expr) else ())):
+                found.update(dict.fromkeys(variables(e)))
+    return list(found)
+
+
+def run(program: Program, names: Sequence[str], config: Config = DEFAULT) -> Program:
+    """The passes of these names, in order; with `config.snapshots` the program after each is kept."""
+    kept: list[Snapshot] = list(program.snapshots)
+    for name in names:
+        if name in config.disabled or name not in passes.names():
+            continue
+        start = time.perf_counter()
+        program = passes.get(name)(program, config)
+        if config.snapshots:
+            kept.append(Snapshot(name, replace(program, snapshots=()), (time.perf_counter() - start) * 1e3))
+    return replace(program, snapshots=tuple(kept)) if config.snapshots else program
+
+
+def unbound(program: Program) -> list[Var]:
+    """Variables that the program uses but that no argument gives."""
+    fn = program.entry
+    given = {*(p for p in fn.params if isinstance(p, Var)), *fn.sizes, *(b.data for b in fn.buffers)}
+    return [v for v in free_variables(fn.body) if v not in given and v.dtype != "handle"]

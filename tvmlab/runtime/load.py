@@ -1,0 +1,165 @@
+"""Exported programs: the card beside the file (`<path>.json`: signature and target), and loading the file again."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import json
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..core import dtype as dt
+from ..core.error import LabError
+from ..target.base import Compiled, Target
+from .array import addresses
+from .signature import Signature
+
+FORMAT = 1
+
+
+class LoadError(LabError, ValueError):
+    """A file that is no exported program."""
+
+
+def card_path(path: str | Path) -> Path:
+    return Path(f"{path}.json")
+
+
+def write_card(path: str | Path, signature: Signature, target: Target, extra: dict[str, Any]) -> None:
+    """Write what a call of the exported file has to know."""
+    card = {
+        "tvmlab": FORMAT,
+        "target": asdict(target),
+        "symbol": extra.get("symbol", signature.name),
+        "status": bool(extra.get("status", False)),
+        "signature": signature.to_json(),
+    }
+    card_path(path).write_text(json.dumps(card, indent=1) + "\n")
+
+
+def read(path: str | Path) -> tuple[Signature, Target, Compiled]:
+    """The signature, the target and the callable of an exported file."""
+    path = Path(path)
+    loaders = {".py": _python, ".so": _shared, ".dylib": _shared, ".dll": _shared, ".o": _object}
+    if path.suffix not in loaders:
+        raise LoadError("unknown-export", f"cannot load {path.name}: unknown kind of file", legal=list(loaders))
+    if not path.exists():
+        raise LoadError("no-file", f"there is no file {path}")
+    card = _card(path)
+    signature, target = Signature.from_json(card["signature"]), Target(**card["target"])
+    return signature, target, loaders[path.suffix](path, card, signature)
+
+
+def _card(path: Path) -> dict[str, Any]:
+    beside = card_path(path)
+    if not beside.exists():
+        raise LoadError("no-card", f"{path.name} needs {beside.name} beside it, which `export` wrote with it")
+    try:
+        card: dict[str, Any] = json.loads(beside.read_text())
+        if card["tvmlab"] != FORMAT:
+            raise LoadError("card-format", f"{beside.name} is of format {card['tvmlab']}, this version reads {FORMAT}")
+        return card
+    except (json.JSONDecodeError, KeyError, TypeError) as e:
+        raise LoadError("bad-card", f"{beside.name} does not describe an exported program: {e}") from e
+
+
+# ---------------------------------------------------------------- Python
+
+
+def _python(path: Path, card: dict[str, Any], signature: Signature) -> Compiled:
+    """A file that defines the function `symbol(*arrays, *scalars, *sizes)`."""
+    spec = importlib.util.spec_from_file_location(f"tvmlab_export_{path.stem}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    function = getattr(module, card["symbol"], None)
+    if function is None:
+        raise LoadError("no-symbol", f"{path.name} defines no function `{card['symbol']}`")
+
+    def call(arrays: Sequence[Any], scalars: Sequence[Any]) -> None:
+        function(*arrays, *scalars)
+
+    return Compiled(call, path.read_text())
+
+
+# ---------------------------------------------------------------- machine code
+
+C_TYPES: dict[str, Any] = {
+    "bool": ctypes.c_uint8, "float16": ctypes.c_uint16, "float32": ctypes.c_float, "float64": ctypes.c_double,
+    **{f"{u}int{n}": getattr(ctypes, f"c_{u}int{n}") for u in ("", "u") for n in (8, 16, 32, 64)},
+}  # fmt: skip
+
+
+def _shared(path: Path, card: dict[str, Any], signature: Signature) -> Compiled:
+    """A library with the C function `symbol(buffers..., scalars..., sizes...)`."""
+    try:
+        function = getattr(ctypes.CDLL(str(path.resolve())), card["symbol"])
+    except (OSError, AttributeError) as e:
+        raise LoadError("no-symbol", f"cannot load `{card['symbol']}` from {path.name}: {e}") from e
+    return foreign(function, signature, status=card["status"], source=_header(path))
+
+
+def foreign(function: Any, signature: Signature, status: bool = False, source: str = "") -> Compiled:
+    """A C function as something a module calls. `status`: it returns an int, 0 for success."""
+    numbers = [s.dtype for s in signature.scalars] + [dtype for _, dtype in signature.sizes]
+    function.argtypes = [ctypes.c_void_p] * len(signature.buffers) + [C_TYPES[t] for t in numbers]
+    function.restype = ctypes.c_int if status else None
+    raw = _converting(function, len(signature.buffers), numbers)
+    if status:
+        raw = _checking(raw, signature.name)
+
+    def call(arrays: Sequence[Any], scalars: Sequence[Any]) -> None:
+        raw(*addresses(arrays), *scalars)
+
+    return Compiled(call, source, extra={"raw": raw})
+
+
+def _converting(function: Any, first: int, numbers: list[str]) -> Callable[..., Any]:
+    """`function` with float16 numbers passed as their bits, since C has no such type."""
+    halves = [first + i for i, t in enumerate(numbers) if dt.canonical(t) == "float16"]
+    if not halves:
+        return function  # type: ignore[no-any-return]
+
+    def call(*args: Any) -> Any:
+        passed = list(args)
+        for i in halves:
+            passed[i] = int(np.float16(passed[i]).view(np.uint16))
+        return function(*passed)
+
+    return call
+
+
+def _checking(function: Callable[..., Any], name: str) -> Callable[..., None]:
+    def call(*args: Any) -> None:
+        code = function(*args)
+        if code:
+            raise LabError("run-failed", f"{name} failed with status {code}")
+
+    return call
+
+
+def _header(path: Path) -> str:
+    header = path.with_suffix(".h")
+    return header.read_text() if header.exists() else ""
+
+
+def _object(path: Path, card: dict[str, Any], signature: Signature) -> Compiled:
+    """An object file, linked into a library by the C compiler, if there is one."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        raise LoadError("no-linker", f"{path.name} has to be linked, and there is no C compiler", legal=[".so", ".py"])
+    with tempfile.TemporaryDirectory() as folder:
+        library = Path(folder) / f"{path.stem}.so"
+        command = [compiler, "-shared", "-o", str(library), str(path), "-lm", "-lpthread"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise LoadError("link-failed", f"cannot link {path.name}: {done.stderr.strip()}")
+        loaded = _shared(library, card, signature)
+    return Compiled(loaded.call, _header(path), extra=loaded.extra)

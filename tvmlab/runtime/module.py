@@ -1,0 +1,221 @@
+"""A compiled program as a person holds it: call it, read it, time it, export it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..core.error import BuildError, LabError, MissingName
+from ..core.program import Function, Program
+from ..core.text import to_html
+from ..target.base import Compiled, Target
+from . import load, measure
+from .array import address
+from .bind import Bound, bind
+from .device import Device, DeviceError
+from .plan import Plan, make_plan
+from .signature import Signature, signature_of
+
+ENTRY = "__tvm_main__"  # the classic name of every module's entry
+SHOWN_LINES = 400  # of the source, in a notebook
+
+
+class Module:
+    """`mod(a, b, c)` checks the arguments (see `bind`) and runs the program. Outputs are arguments; it returns nothing.
+
+    `function` is the lowered program it was compiled from (None for a module loaded from an export).
+    """
+
+    imported_modules: tuple[Module, ...] = ()
+
+    def __init__(
+        self,
+        function: Function | None,
+        target: Target,
+        compiled: Compiled,
+        trace_hash: str = "",
+        signature: Signature | None = None,
+    ) -> None:
+        if signature is None:
+            if function is None:
+                raise BuildError("no-signature", "a module needs the function it was compiled from, or a signature")
+            signature = signature_of(function)
+        self.function, self.target, self.compiled, self.trace_hash = function, target, compiled, trace_hash
+        self.signature = signature
+        self._raw: Callable[..., Any] | None = compiled.extra.get("raw")
+        self._plan: Plan | None = None
+
+    # ------------------------------------------------------------ running
+
+    def __call__(self, *args: Any) -> None:
+        plan = self._plan
+        if plan is None or not plan(args):
+            self._checked(args)
+
+    def _checked(self, args: tuple[Any, ...]) -> None:
+        bound = self._bind(args)
+        self._plan = None if bound.copied else make_plan(self.signature, args, bound, self.compiled.call, self._raw)
+        self._runner(bound)()
+        bound.finish()
+
+    def _bind(self, args: tuple[Any, ...]) -> Bound:
+        return bind(self.signature, args, self.device_kind)
+
+    def _runner(self, bound: Bound) -> Callable[[], Any]:
+        """The bare call on checked arguments."""
+        if self._raw is not None:
+            return functools.partial(self._raw, *map(address, bound.arrays), *bound.numbers)
+        return functools.partial(self.compiled.call, bound.arrays, bound.numbers)
+
+    @property
+    def device_kind(self) -> str:
+        return self.target.kind.device
+
+    # ------------------------------------------------------------ functions by name
+
+    @property
+    def entry_name(self) -> str:
+        return self.signature.name
+
+    @property
+    def entry_func(self) -> Callable[..., None]:
+        return self.__call__
+
+    def get_function(self, name: str, query_imports: bool = False) -> Callable[..., None]:
+        """The function of that name. A module here has one."""
+        if name not in (self.entry_name, ENTRY):
+            raise MissingName("unknown-function", f"this module has no function `{name}`", legal=[self.entry_name])
+        return self.__call__
+
+    def __getitem__(self, name: str) -> Callable[..., None]:
+        return self.get_function(name)
+
+    def implements_function(self, name: str, query_imports: bool = False) -> bool:
+        return name in (self.entry_name, ENTRY)
+
+    # ------------------------------------------------------------ reading
+
+    @property
+    def type_key(self) -> str:
+        return self.target.name
+
+    @property
+    def source(self) -> str:
+        """The generated text a person reads."""
+        return self.compiled.source
+
+    @property
+    def ir(self) -> str:
+        """The compiler's intermediate text ("" for a target that has none)."""
+        return self.compiled.ir()
+
+    @property
+    def asm(self) -> str:
+        """The machine code as assembly ("" for a target that has none)."""
+        return self.compiled.asm()
+
+    def get_source(self, fmt: str = "") -> str:
+        """The source, or by the classic format names: `ll` the IR, `asm` or `s` the assembly."""
+        forms = {"": lambda: self.source, "ll": lambda: self.ir, "asm": lambda: self.asm, "s": lambda: self.asm}
+        if fmt not in forms:
+            raise LabError("unknown-format", f"no source of format {fmt!r}", legal=[repr(f) for f in forms])
+        return forms[fmt]()
+
+    # ------------------------------------------------------------ timing
+
+    def time_evaluator(
+        self,
+        func_name: str,
+        dev: Device,
+        number: int = 10,
+        repeat: int = 1,
+        min_repeat_ms: float = 0,
+        limit_zero_time_iterations: int = 100,
+        cooldown_interval_ms: float = 0,
+        repeats_to_cooldown: int = 1,
+        cache_flush_bytes: int = 0,
+        f_preproc: str = "",
+    ) -> Callable[..., measure.BenchmarkResult]:
+        """A function of the program's arguments that times it: one run to warm up, then `repeat` times `number` runs.
+
+        The arguments are checked once, before the clock starts. `min_repeat_ms`: `number` grows until a repeat lasts
+        that long. `cache_flush_bytes`: memory to stream through before each repeat. `f_preproc`: name of a packed
+        function that gets the arguments before each repeat.
+        """
+        self.get_function(func_name)
+        if dev.require().kind != self.device_kind:
+            raise DeviceError("device-kind", f"this module runs on {self.device_kind}, not on {dev}")
+        plan = measure.Timing(
+            number, repeat, min_repeat_ms, limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown,
+            cache_flush_bytes, f_preproc,
+        )  # fmt: skip
+
+        def evaluate(*args: Any) -> measure.BenchmarkResult:
+            bound = self._bind(args)
+            try:
+                return measure.run(self._runner(bound), plan, args)
+            finally:
+                bound.finish()
+
+        return evaluate
+
+    def set_num_threads(self, n: int) -> None:
+        """How many threads parallel loops use from now on."""
+        if n < 1:
+            raise LabError("thread-count", f"the number of threads must be at least 1, got {n}")
+        hook = self.compiled.extra.get("set_num_threads")
+        if hook is None:
+            raise LabError("one-thread", f"modules for {self.target.name} run on one thread")
+        hook(n)
+
+    # ------------------------------------------------------------ saving
+
+    def export(self, path: str | Path) -> None:
+        """Write the program to a file that runs without tvmlab, and beside it `<path>.json`, for `load_module`."""
+        hook = self.compiled.extra.get("export")
+        if hook is None:
+            raise LabError("no-export", f"modules for {self.target.name} cannot be exported", legal=["numba", "llvm"])
+        hook(str(path))
+        load.write_card(path, self.signature, self.target, self.compiled.extra)
+
+    def export_library(self, file_name: str | Path, **options: Any) -> None:
+        """The classic name of `export`."""
+        if options:
+            raise LabError("export-options", f"export_library takes no {', '.join(options)} here")
+        self.export(file_name)
+
+    def save(self, file_name: str | Path, fmt: str = "") -> None:
+        """The classic name of `export`; `fmt` must agree with the name's ending."""
+        if fmt and Path(file_name).suffix != f".{fmt}":
+            raise LabError("export-format", f"format {fmt!r} does not agree with the name {Path(file_name).name}")
+        self.export(file_name)
+
+    def __reduce__(self) -> Any:
+        if self.function is None:
+            raise TypeError("a module loaded from an export cannot be pickled: it has no program to be rebuilt from")
+        return rebuild, (self.function, self.target, self.trace_hash)
+
+    # ------------------------------------------------------------ showing
+
+    def __repr__(self) -> str:
+        return f"<tvmlab.Module {self.signature} for {self.target}>"
+
+    def _repr_html_(self) -> str:
+        lines = self.source.splitlines()
+        text = "\n".join(lines[:SHOWN_LINES])
+        if len(lines) > SHOWN_LINES:
+            text += f"\n# ... {len(lines) - SHOWN_LINES} more lines: print(module.source)"
+        return to_html(f"# {self.signature} for {self.target}\n{text}")
+
+
+def rebuild(function: Function, target: Target, trace_hash: str = "") -> Module:
+    """Compile a lowered function for a target: what unpickling does."""
+    return Module(function, target, target.kind.compile(Program((function,)), target), trace_hash)
+
+
+def load_module(path: str | Path) -> Module:
+    """A module from a file that `export` wrote (with its `.json` beside it)."""
+    signature, target, compiled = load.read(path)
+    return Module(None, target, compiled, signature=signature)

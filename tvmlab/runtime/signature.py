@@ -1,0 +1,222 @@
+"""What a compiled function takes: plain data, made from a program's function or read from the JSON beside an export.
+
+Dimensions are numbers, or text over the size names (`"n*2"`), which is also how an error shows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from types import CodeType
+from typing import Any
+
+from ..core.error import BuildError
+from ..core.node import AllReduce, Buffer, Call, Cast, Const, Expr, Load, Node, Store, Var
+from ..core.program import Function
+from ..core.text import Names, Printer
+from ..core.walk import walk
+
+Dim = int | str
+
+
+@dataclass(frozen=True)
+class BufferSpec:
+    """An array parameter. `strides` None: compact row-major. `offset`: elements before the array's first.
+
+    `flat`: the code indexes memory with one number. `broadcast`: the stride of a dimension of one is 0.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[Dim, ...]
+    strides: tuple[Dim, ...] | None = None
+    offset: Dim = 0
+    written: bool = False
+    flat: bool = False
+    broadcast: bool = False
+
+    @property
+    def dims(self) -> tuple[Dim, ...]:
+        """All that a call can bind a size from."""
+        return (*self.shape, *(self.strides or ()), self.offset)
+
+
+@dataclass(frozen=True)
+class ScalarSpec:
+    name: str
+    dtype: str
+
+
+Spec = BufferSpec | ScalarSpec
+
+
+@dataclass(frozen=True)
+class Signature:
+    """`params` in call order; `sizes`: (name, dtype) of what is bound from the arrays' shapes, strides and offsets."""
+
+    name: str
+    params: tuple[Spec, ...]
+    sizes: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def buffers(self) -> tuple[BufferSpec, ...]:
+        return tuple(p for p in self.params if isinstance(p, BufferSpec))
+
+    @property
+    def scalars(self) -> tuple[ScalarSpec, ...]:
+        return tuple(p for p in self.params if isinstance(p, ScalarSpec))
+
+    @property
+    def shaping(self) -> set[str]:
+        """The names that a dimension, a stride or an offset depends on."""
+        return {word for b in self.buffers for d in b.dims if isinstance(d, str) for word in words(d)}
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(map(_param_text, self.params))})"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "params": [{"kind": "buffer" if isinstance(p, BufferSpec) else "scalar", **asdict(p)} for p in self.params],
+            "sizes": [list(s) for s in self.sizes],
+        }
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Signature:
+        params = tuple(map(_param_of, data["params"]))
+        return Signature(data["name"], params, tuple((n, t) for n, t in data["sizes"]))
+
+
+def _param_text(p: Spec) -> str:
+    if isinstance(p, ScalarSpec):
+        return f"{p.name}: {p.dtype}"
+    return f"{p.name}: {p.dtype}[{', '.join(map(str, p.shape))}]"
+
+
+def _param_of(data: dict[str, Any]) -> Spec:
+    fields = dict(data)
+    if fields.pop("kind") == "scalar":
+        return ScalarSpec(**fields)
+    fields["shape"] = tuple(fields["shape"])
+    fields["strides"] = None if fields["strides"] is None else tuple(fields["strides"])
+    return BufferSpec(**fields)
+
+
+# ---------------------------------------------------------------- from a program
+
+
+def signature_of(fn: Function) -> Signature:
+    """The signature of a lowered function; every size must be readable off an array's shape, strides or offset."""
+    printer = Printer(Names(tuple(EVALUATES)))
+    written = writes(fn)
+    params = tuple(
+        _buffer_spec(printer, p, p in written) if isinstance(p, Buffer) else ScalarSpec(printer.names(p), p.dtype)
+        for p in fn.params
+    )
+    sizes = tuple((printer.names(v), v.dtype) for v in fn.sizes)
+    dims = [d for p in params if isinstance(p, BufferSpec) for d in p.dims if isinstance(d, str)]
+    known = {p.name for p in params if isinstance(p, ScalarSpec)} | {d for d in dims if d.isidentifier()}
+    for name in [*(name for name, _ in sizes), *(w for d in dims for w in words(d))]:
+        if name not in known:
+            raise BuildError(
+                "unbound-size", f"the size `{name}` of `{fn.name}` cannot be found from its arguments",
+                hint=f"pass an array that has `{name}` itself as a dimension, or `{name}` as an argument",
+            )  # fmt: skip
+    return Signature(fn.name, params, sizes)
+
+
+def _buffer_spec(printer: Printer, param: Buffer, written: bool) -> BufferSpec:
+    seen = param.logical or param
+
+    def dim(e: Expr) -> Dim:
+        return int(e.value) if isinstance(e, Const) else printer.expr(e)
+
+    shape = tuple(dim(e) for e in seen.shape)
+    strides = None if seen.strides is None else tuple(dim(e) for e in seen.strides)
+    if strides is not None and strides == _compact(shape):
+        strides = None
+    return BufferSpec(
+        seen.name, param.dtype, shape, strides, 0 if seen.offset is None else dim(seen.offset), written,
+        flat=param.logical is not None, broadcast=seen.kind == "auto_broadcast",
+    )  # fmt: skip
+
+
+def _compact(shape: tuple[Dim, ...]) -> tuple[int, ...] | None:
+    """Row-major strides of a constant shape."""
+    strides, size = [], 1
+    for d in reversed(shape):
+        if not isinstance(d, int):
+            return None
+        strides.append(size)
+        size *= d
+    return tuple(reversed(strides))
+
+
+READ_ONLY_CALLS = {"prefetch"}
+
+
+def writes(fn: Function) -> set[Buffer]:
+    """The buffer parameters the body may write: stores, pointers with write access, and pointers given away."""
+    owner: dict[Any, Buffer] = {}
+    for p in fn.buffers:
+        for b in (p, p.logical):
+            if b is not None:
+                owner[b] = owner[b.data] = p
+    return {owner[t] for n in walk(fn.body) for t in _touched(n) if t in owner}
+
+
+def _touched(n: Node) -> Iterator[Any]:
+    """The buffers (or their data variables) that this node, without its children, may write."""
+    if isinstance(n, Store):
+        yield n.buffer
+    elif isinstance(n, AllReduce):
+        yield from n.buffers
+    elif isinstance(n, Call) and n.name == "access_ptr":
+        if _may_write(n.args[-1]):
+            yield n.args[0]
+    elif isinstance(n, Call) and n.name not in READ_ONLY_CALLS:
+        for a in n.args:
+            if n.name == "address_of" and isinstance(a, Load):
+                yield a.buffer
+            elif isinstance(a, Var) and a.dtype == "handle":
+                yield a
+
+
+def _may_write(mask: Expr) -> bool:
+    """access_ptr's mask: 1 reads, 2 writes, 3 both. One that is not known may write."""
+    mask = mask.value if isinstance(mask, Cast) else mask
+    return bool(mask.value & 2) if isinstance(mask, Const) and isinstance(mask.value, int) else True
+
+
+# ---------------------------------------------------------------- dimensions at call time
+
+
+def _truncdiv(a: int, b: int) -> int:
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+EVALUATES: dict[str, Callable[..., int]] = {
+    "min": min, "max": max, "truncdiv": _truncdiv, "truncmod": lambda a, b: a - _truncdiv(a, b) * b,
+    "select": lambda c, a, b: a if c else b, "likely": bool,
+    **{f"{u}int{n}": int for u in ("", "u") for n in (8, 16, 32, 64)},
+}  # fmt: skip
+
+
+@lru_cache(maxsize=1024)
+def _code(text: str) -> CodeType:
+    return compile(text, "<dimension>", "eval")
+
+
+def words(dim: str) -> list[str]:
+    """The size names in a dimension's text."""
+    return [name for name in _code(dim).co_names if name not in EVALUATES]
+
+
+def evaluate(dim: Dim, sizes: dict[str, int]) -> int | None:
+    """The number a dimension stands for, or None when it uses a size that is not bound yet."""
+    if isinstance(dim, int):
+        return dim
+    if any(name not in sizes for name in words(dim)):
+        return None
+    return int(eval(_code(dim), {"__builtins__": {}, **EVALUATES}, dict(sizes)))

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...core.error import ScheduleError
+from ...core.node import IterVar
+from ..guard import describe, need_leaf, need_movable
+from ..state import Attach, Stage, State
+from . import StageIndex
+
+
+def compute_at(state: State, stage: StageIndex, parent: StageIndex, scope: IterVar) -> tuple[State, None]:
+    """The stage is computed inside the loop `scope` of the stage `parent`, only the part that one iteration needs.
+
+        for i in range(n):                  for i in range(n):
+            B[i] = f(i)                         B[0] = f(i)
+        for i in range(n):           ->         C[i] = g(B[0])
+            C[i] = g(B[i])
+
+    Every consumer must end up under that loop: until then it is an open obligation. Refused: an output, an input, a
+    scan's update, the stage itself, a cycle of attachments, an axis that is no loop of the parent.
+    """
+    s, p = state.stages[stage], state.stages[parent]
+    need_movable(state, s, "attach")
+    if s.is_output:
+        raise ScheduleError(
+            "attach-output",
+            f"cannot compute {s.name} inside {p.name}: it is an output, it is computed whole",
+            hint=f"to stage its values use a cache:  s.cache_write({s.name}, 'local')",
+        )
+    if s is p:
+        raise ScheduleError("attach-self", f"cannot compute {s.name} inside itself", legal=_consumers(state, s))
+    need_leaf(state, p, scope, f"compute {s.name} at")
+    chain = _attached_to(state, p)
+    if s.index in chain:
+        path = " -> ".join(state.stages[i].name for i in chain)
+        raise ScheduleError(
+            "attach-cycle",
+            f"cannot compute {s.name} inside {p.name}: {p.name} is itself computed inside {s.name}",
+            where=[path],
+            legal=_consumers(state, s),
+        )
+    return state.with_stage(replace(s, attach=Attach("at", p.index, scope))), None
+
+
+def _attached_to(state: State, stage: Stage) -> list[int]:
+    """The stage and those it is nested in, innermost first."""
+    chain = [stage.index]
+    while (at := state.stages[chain[-1]].attach).kind in ("at", "scan") and at.stage not in chain:
+        chain.append(at.stage)
+    return chain
+
+
+def _consumers(state: State, s: Stage) -> list[str]:
+    found = [c for c in state.consumers(s.op) if c is not s]
+    return [f"{c.name}: {', '.join(describe(a) for a in c.leaves)}" for c in found]

@@ -1,0 +1,45 @@
+"""Storage scopes and thread tags, with their ranks: a scope of rank r is private to a thread axis of rank < r.
+
+A producer must cover an axis' iterations (is relaxed over it) where its scope's rank is <= the thread axis' rank.
+"""
+
+from __future__ import annotations
+
+_SCOPES = {
+    "global": 0, "shared": 1, "warp": 2, "local": 3, "wmma.matrix_a": 4, "wmma.matrix_b": 5, "wmma.accumulator": 6,
+    "texture": 7, "amx.tmm": 8,
+}  # fmt: skip
+
+
+def register(name: str, storage_rank: int) -> None:
+    """Add a scope; names may have a free suffix (`local.inp_buffer` is of rank `local`)."""
+    _SCOPES[name] = storage_rank
+
+
+def known() -> list[str]:
+    return sorted(_SCOPES, key=lambda n: _SCOPES[n])
+
+
+def rank(scope: str) -> int | None:
+    """The rank of a scope, by the longest name it begins with."""
+    fitting = [n for n in _SCOPES if scope == n or scope.startswith(n + ".") or scope.startswith(n + ":")]
+    return _SCOPES[max(fitting, key=len)] if fitting else None
+
+
+def thread_rank(tag: str) -> int | None:
+    """0 for a grid index, 1 for one in a block, None for a tag that is no thread's."""
+    if tag.startswith("blockIdx."):
+        return 0
+    if tag.startswith("threadIdx.") or tag.startswith("vthread") or tag == "cthread":
+        return 1
+    return None
+
+
+def is_virtual(tag: str) -> bool:
+    return tag.startswith("vthread") or tag == "cthread"
+
+
+def default_scope(tags: list[str]) -> str:
+    """Of a stage without one, from the thread axes on the path to the root."""
+    ranks = [r for r in map(thread_rank, tags) if r is not None]
+    return {None: "global", 0: "shared", 1: "local"}[max(ranks, default=None)]

@@ -1,0 +1,337 @@
+"""Statements as LLVM IR: loops, branches, temporaries, and the entry function of a program.
+
+    int32 NAME(arrays..., scalars..., sizes...)     0, or a negative code: see FAILED and NO_MEMORY
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...core import dtype as dt
+from ...core.error import BuildError
+from ...core.node import (
+    AllReduce, Alloc, Attr, Barrier, Buffer, Const, Evaluate, For, If, LetStmt, Seq, Stmt, Store, Var, While,
+)  # fmt: skip
+from ...core.program import Function, Program
+from ...core.walk import walk
+from .builder import Module
+from .index import Lin
+from .values import Values
+
+UNROLL_LIMIT = 4096  # statements one unrolled nest may become; beyond it, it stays a loop
+STACK_LIMIT = 16 * 1024  # bytes of one temporary on the stack
+STACK_TOTAL = 128 * 1024  # and of all of one function
+FAILED, NO_MEMORY = -1, -2  # a packed function raised; the system gave no memory
+
+
+class Body(Values):
+    """One function: its statements. `parallel`: it is the body of a parallel loop, so parallel loops inside are serial."""
+
+    def __init__(self, module: Module, env: dict[Var, Any], parallel: bool = False) -> None:
+        super().__init__(module)
+        self.env = env
+        self.places = {}
+        self.parallel = parallel
+        self.depth = 0  # loops around the current statement
+        self.stack = 0  # bytes of stack slots
+        self.heap: list[str] = []  # live blocks of the heap
+        self.ready: dict[Any, bool] = {}  # temporaries allocated before the loop they are in
+        self.weights: dict[int, int] = {}
+        self.chain: list[str] = []  # loops around, as people read them
+
+    def run(self, s: Stmt) -> None:
+        STMT[type(s)](self, s)
+
+    def leave(self, code: str) -> None:
+        """Return early: give back what is held."""
+        for raw in reversed(self.heap):
+            self.free(raw)
+        self.emit(f"ret i32 {code}")
+
+    # ------------------------------------------------------------ loops
+
+    def loop(self, s: For) -> None:
+        lo, extent = self.lin(s.lo), self.lin(s.extent)
+        if not extent.terms and extent.const <= 0:
+            return
+        if not extent.terms and (extent.const == 1 or self.expands(s, extent.const)):
+            for i in range(extent.const):
+                self.env[s.var] = lo.plus(Lin(i))
+                self.run(s.body)
+            return
+        if s.kind == "parallel" and not self.parallel:
+            from .parallel import launch
+
+            launch(self, s, lo, extent)
+            return
+        self.prepare(s)
+        self.counted(s, lo, extent)
+
+    def expands(self, s: For, count: int) -> bool:
+        return s.kind == "unrolled" and count * self.weight(s.body) <= UNROLL_LIMIT
+
+    def weight(self, s: Stmt) -> int:
+        """Statements after unrolling."""
+        found = self.weights.get(id(s))
+        if found is None:
+            found = self.weights[id(s)] = self._weigh(s)
+        return found
+
+    def _weigh(self, s: Stmt) -> int:
+        if type(s) is Seq:
+            return sum(self.weight(x) for x in s.stmts)
+        if type(s) is For:
+            inner = self.weight(s.body)
+            times = int(s.extent.value) if s.kind == "unrolled" and type(s.extent) is Const else 1
+            return inner * times if inner * times <= UNROLL_LIMIT else inner + 1
+        if type(s) is If:
+            return 1 + self.weight(s.then) + (self.weight(s.other) if s.other is not None else 0)
+        return self.weight(s.body) if type(s) in (LetStmt, Attr, Alloc, While) else 1  # type: ignore[attr-defined]
+
+    def counted(self, s: For, lo: Lin, extent: Lin) -> None:
+        """for i in [lo, lo + extent): the test is at the end, behind one guard unless the extent is known."""
+        start, hi = self.i64(lo), self.i64(lo.plus(extent))
+        before, head, end = self.at, self.label("for"), self.label("end")
+        if extent.terms:
+            self.branch(self.op(f"icmp slt i64 {start}, {hi}"), head, end)
+        else:
+            self.jump(head)
+        self.start(head)
+        i, place = self.name(), len(self.lines)
+        self.lines.append("")
+        if self.is_nonneg(lo):
+            self.nonneg.add(i)
+        self.scopes.append({})
+        self.env[s.var] = Lin(0, ((i, 1),))
+        self.depth += 1
+        self.run(s.body)
+        self.depth -= 1
+        self.scopes.pop()
+        following = self.op(f"add nsw i64 {i}, 1")
+        self.lines[place] = f"  {i} = phi i64 [ {start}, %{before} ], [ {following}, %{self.at} ]"
+        again = self.op(f"icmp slt i64 {following}, {hi}")
+        self.branch(again, head, end)
+        self.start(end)
+
+    def loop_while(self, s: While) -> None:
+        head, body, end = self.label("while"), self.label("body"), self.label("end")
+        self.prepare(s)
+        self.jump(head)
+        self.start(head)
+        self.scopes.append({})
+        self.branch(self.value(s.cond), body, end)
+        self.start(body)
+        self.depth += 1
+        self.run(s.body)
+        self.depth -= 1
+        self.jump(head)
+        self.scopes.pop()
+        self.start(end)
+
+    # ------------------------------------------------------------ branches
+
+    def choose_path(self, s: If) -> None:
+        cond = self.value(s.cond)
+        if cond in ("true", "false"):
+            chosen = s.then if cond == "true" else s.other
+            if chosen is not None:
+                self.run(chosen)
+            return
+        yes, end = self.label("then"), self.label("end")
+        no = self.label("else") if s.other is not None else end
+        self.branch(cond, yes, no, ", !prof !1" if s.likely else "")
+        self.path(yes, s.then, end)
+        if s.other is not None:
+            self.path(no, s.other, end)
+        self.start(end)
+
+    def path(self, label: str, body: Stmt, end: str) -> None:
+        self.start(label)
+        self.scopes.append({})
+        self.run(body)
+        self.scopes.pop()
+        self.jump(end)
+
+    # ------------------------------------------------------------ temporaries
+
+    def allocate(self, s: Alloc) -> None:
+        if s.buffer in self.ready:
+            self.run(s.body)
+            return
+        raw = self.reserve(s.buffer)
+        self.run(s.body)
+        if raw:
+            self.heap.remove(raw)
+            self.free(raw)
+
+    def prepare(self, loop: Stmt) -> None:
+        """Temporaries of constant size inside an outermost loop are allocated once per function, not per iteration."""
+        if self.depth:
+            return
+        for s in walk(loop):
+            if type(s) is Alloc and s.buffer not in self.ready and constant_bytes(s.buffer) is not None:
+                if (constant_bytes(s.buffer) or 0) > STACK_LIMIT and not _inside_parallel(loop, s, self.parallel):
+                    self.ready[s.buffer] = True
+                    self.reserve(s.buffer)
+
+    def reserve(self, buffer: Buffer) -> str:
+        """Memory for a temporary, aligned to 64 bytes; the heap block to free, or "" for the stack."""
+        size = constant_bytes(buffer)
+        if size is not None and size <= STACK_LIMIT and self.stack + size <= STACK_TOTAL:
+            self.stack += size
+            slot = self.name()
+            count = max(1, size // dt.nbytes(buffer.dtype))
+            self.entry.append(f"  {slot} = alloca [{count} x {self.m.stored(buffer.dtype)}], align 64")
+            self.settle(buffer, slot, 64)
+            return ""
+        elements = self.lin(buffer.shape[0]) if buffer.shape else Lin(1)
+        for extent in buffer.shape[1:]:
+            elements = self._times(elements, self.lin(extent))
+        raw, pointer = self.malloc(elements.scaled(dt.nbytes(buffer.dtype)))
+        self.settle(buffer, pointer, 64)
+        self.heap.append(raw)
+        return raw
+
+    def malloc(self, size: Lin) -> tuple[str, str]:
+        """(block, address in it that is a multiple of 64)."""
+        f = self.m.declare("malloc", "noalias ptr", ["i64"], " nounwind")
+        raw = self.op(f"call noalias ptr {f}(i64 {self.i64(size.plus(Lin(64)))})")
+        none, ok = self.label("full"), self.label("ok")
+        self.branch(self.op(f"icmp eq ptr {raw}, null"), none, ok)
+        self.start(none)
+        self.leave(str(NO_MEMORY))
+        self.start(ok)
+        mask = self.m.declare("llvm.ptrmask.p0.i64", "ptr", ["ptr", "i64"])
+        up = self.op(f"getelementptr i8, ptr {raw}, i64 63")
+        return raw, self.op(f"call ptr {mask}(ptr {up}, i64 -64)")
+
+    def free(self, raw: str) -> None:
+        self.emit(f"call void {self.m.declare('free', 'void', ['ptr'], ' nounwind')}(ptr {raw})")
+
+    def finish(self) -> str:
+        """The function's lines, after its last statement."""
+        for raw in reversed(self.heap):
+            self.free(raw)
+        self.emit("ret i32 0")
+        return "\n".join(["entry:", *self.entry, *self.lines])
+
+
+def constant_bytes(buffer: Buffer) -> int | None:
+    """Bytes of a buffer of known size."""
+    count = 1
+    for extent in buffer.shape:
+        if type(extent) is not Const:
+            return None
+        count *= int(extent.value)
+    return count * dt.nbytes(buffer.dtype)
+
+
+def _inside_parallel(root: Stmt, inner: Stmt, serial: bool) -> bool:
+    """Is `inner` in a parallel loop of `root`, whose threads need temporaries of their own?"""
+    if serial:
+        return False
+    return any(type(p) is For and p.kind == "parallel" and any(x is inner for x in walk(p)) for p in walk(root))
+
+
+def _sequence(c: Body, s: Seq) -> None:
+    for x in s.stmts:
+        c.run(x)
+
+
+def _let(c: Body, s: LetStmt) -> None:
+    c.bind(s.var, s.value)  # type: ignore[arg-type]
+    c.run(s.body)
+
+
+def _evaluate(c: Body, s: Evaluate) -> None:
+    if type(s.value) is not Const:
+        c.value(s.value)
+
+
+def _refused(c: Body, s: Stmt) -> None:
+    raise BuildError("not-on-cpu", f"the target llvm has no {type(s).__name__}: it runs no thread blocks", where=[repr(s)])
+
+
+STMT: dict[type, Callable[[Body, Any], None]] = {
+    For: Body.loop,
+    While: Body.loop_while,
+    If: Body.choose_path,
+    Store: Body.store,
+    Seq: _sequence,
+    Alloc: Body.allocate,
+    LetStmt: _let,
+    Attr: lambda c, s: c.run(s.body),
+    Evaluate: _evaluate,
+    Barrier: _refused,
+    AllReduce: _refused,
+}
+
+
+def refused(program: Program) -> BuildError | None:
+    """What this target cannot run."""
+    for fn in program.functions:
+        for s in walk(fn.body):
+            if type(s) is For and s.kind in ("thread", "vthread"):
+                tag = f" (bound to {s.thread})" if s.thread else ""
+                return BuildError(
+                    "thread-loop",
+                    f"the loop `{s.var.name}`{tag} runs on threads of a block, which the target llvm does not have",
+                    where=[repr(s).splitlines()[0]],
+                    legal=["parallel", "serial", "the target interp"],
+                )
+            if type(s) in (Barrier, AllReduce):
+                return BuildError("not-on-cpu", f"the target llvm has no {type(s).__name__}", where=[repr(s)])
+    return None
+
+
+def scalar_type(v: Var) -> str:
+    """How a scalar parameter is passed: i64 or double."""
+    return "double" if dt.is_float(v.dtype) else "i64"
+
+
+def signature(fn: Function) -> list[tuple[Any, str]]:
+    """(parameter, LLVM type) in the order of the entry function."""
+    scalars = [p for p in fn.params if isinstance(p, Var)]
+    return [*((b, "ptr") for b in fn.buffers), *((v, scalar_type(v)) for v in [*scalars, *fn.sizes])]
+
+
+def emit_function(module: Module, fn: Function) -> None:
+    """Append the entry function to the module."""
+    body = Body(module, {})
+    parameters, align = signature(fn), dict(fn.attrs).get("align", 0)
+    heads = []
+    for p, t in parameters:
+        name = f"%{'p' if t == 'ptr' else 's'}.{p.name}"
+        name = name if name.replace("%", "").replace(".", "").replace("_", "").isalnum() else f"%p{len(heads)}"
+        name = name if all(h.split()[-1] != name for h in heads) else f"{name}.{len(heads)}"
+        heads.append(f"ptr noalias {name}" if t == "ptr" else f"{t} {name}")
+        if t == "ptr":
+            body.settle(p, name, int(align))
+        else:
+            body.env[p] = bind_scalar(body, p, name)
+    body.run(fn.body)
+    text = body.finish()
+    module.functions.append(f"define i32 @{fn.name}({', '.join(heads)}) #0 {{\n{text}\n}}")
+
+
+def bind_scalar(body: Body, p: Var, name: str) -> Any:
+    """A parameter as the code uses it: integers are index arithmetic."""
+    if dt.is_float(p.dtype):
+        return body.convert(name, "float64", p.dtype)
+    if p.dtype in ("int32", "int64"):
+        if p.nonneg:
+            body.nonneg.add(name)
+        return Lin(0, ((name, 1),))
+    if p.dtype == "handle":
+        return body.op(f"inttoptr i64 {name} to ptr")
+    return body.convert(name, "int64", p.dtype)
+
+
+def emit_module(program: Program, module: Module) -> Module:
+    for fn in program.functions:
+        emit_function(module, fn)
+    return module
+
+
+__all__ = ["Body", "emit_module", "refused", "signature"]

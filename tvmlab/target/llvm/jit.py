@@ -1,0 +1,193 @@
+"""From LLVM IR text to machine code in this process: parse, optimise, emit an object, link it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from ...core.error import BuildError
+from ..base import Target
+from .builder import Machine
+
+OPT_LEVEL = 2
+_lock = threading.RLock()
+_names = itertools.count()
+LEVELS = {  # x86-64 micro-architecture levels: what the CPU must have
+    "x86-64-v2": ("sse4.2", "popcnt"),
+    "x86-64-v3": ("avx2", "fma", "f16c", "bmi2"),
+    "x86-64-v4": ("avx512f", "avx512bw", "avx512dq", "avx512vl"),
+}
+
+
+@lru_cache(maxsize=1)
+def host_triple() -> str:
+    return str(llvm.get_process_triple())
+
+
+@lru_cache(maxsize=1)
+def host_features() -> dict[str, bool]:
+    return dict(llvm.get_host_cpu_features())
+
+
+@lru_cache(maxsize=None)
+def prepare(everything: bool = False) -> None:
+    """Make LLVM's targets known: this machine's, or all (for cross-compilation). Old llvmlite needs `initialize`."""
+    if everything:
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+    else:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A machine to generate code for."""
+
+    triple: str
+    cpu: str
+    features: str
+
+    @property
+    def native(self) -> bool:
+        """Can this process run the code?"""
+        return self.triple.split("-")[0] == host_triple().split("-")[0]
+
+
+def settings(target: Target) -> Settings:
+    """The target's machine; without a CPU (and triple), this one with all it can do."""
+    host = host_triple()
+    if target.triple and target.triple.split("-")[0] != host.split("-")[0]:
+        return Settings(target.triple, target.cpu or "generic", target.features)
+    if target.cpu:
+        return Settings(target.triple or host, target.cpu, target.features)
+    features = ",".join(f"{'+' if on else '-'}{name}" for name, on in sorted(host_features().items()))
+    extra = f",{target.features}" if target.features else ""
+    return Settings(target.triple or host, str(llvm.get_host_cpu_name()), features + extra)
+
+
+@lru_cache(maxsize=64)
+def machine(made: Settings) -> Machine:
+    """What the generated text has to know of it. Features are probed by compiling: names of CPUs are LLVM's business."""
+    arch = made.triple.split("-")[0]
+    darwin = "darwin" in made.triple or "macos" in made.triple
+    major = llvm.llvm_version_info[0]
+    if arch not in ("x86_64", "i386", "i686"):
+        return Machine(major, half=True, width=128, darwin=darwin)
+    probe = _probe(made)
+    width = 512 if "zmm" in probe else 256 if "ymm" in probe else 128
+    return Machine(major, half="vcvtph2ps" in probe, width=width, darwin=darwin)
+
+
+def _probe(made: Settings) -> str:
+    text = """
+define void @wide(ptr %p) "min-legal-vector-width"="512" "prefer-vector-width"="512" {
+  %x = load <16 x float>, ptr %p
+  %y = fadd <16 x float> %x, %x
+  store <16 x float> %y, ptr %p
+  ret void
+}
+define float @half(ptr %p) {
+  %x = load half, ptr %p
+  %y = fpext half %x to float
+  ret float %y
+}"""
+    return str(target_machine(made).emit_assembly(parse(text, made)))
+
+
+def target_machine(made: Settings) -> Any:
+    prepare(made.triple.split("-")[0] != host_triple().split("-")[0])
+    try:
+        found = llvm.Target.from_triple(made.triple)
+    except RuntimeError as e:
+        raise BuildError("unknown-triple", f"LLVM has no target for the triple `{made.triple}`: {e}") from None
+    return found.create_target_machine(
+        cpu=made.cpu, features=made.features, opt=OPT_LEVEL, reloc="pic", codemodel="small"
+    )
+
+
+def parse(text: str, made: Settings) -> Any:
+    """A verified LLVM module."""
+    try:
+        module = llvm.parse_assembly(text)
+        module.verify()
+    except RuntimeError as e:
+        raise BuildError("bad-ir", f"LLVM refused the generated code, which is a fault of the generator: {e}") from None
+    module.triple = made.triple
+    return module
+
+
+def optimise(module: Any, tm: Any, vectorise: bool) -> None:
+    """LLVM's pipeline; its loop vectoriser only where the program has loops left for it (`vectorise`)."""
+    module.data_layout = str(tm.target_data)
+    options = llvm.create_pipeline_tuning_options(speed_level=OPT_LEVEL)
+    options.loop_vectorization = options.loop_interleaving = vectorise
+    options.slp_vectorization = False
+    options.loop_unrolling = vectorise
+    passes = llvm.create_pass_builder(tm, options)
+    passes.getModulePassManager().run(module, passes)
+
+
+def compile_object(text: str, made: Settings, vectorise: bool) -> bytes:
+    """IR text -> the bytes of an object file."""
+    with _lock:
+        tm = target_machine(made)
+        module = parse(text, made)
+        optimise(module, tm, vectorise)
+        return bytes(tm.emit_object(module))
+
+
+def assembly(text: str, made: Settings, vectorise: bool) -> str:
+    with _lock:
+        tm = target_machine(made)
+        module = parse(text, made)
+        optimise(module, tm, vectorise)
+        return str(tm.emit_assembly(module))
+
+
+def optimised(text: str, made: Settings, vectorise: bool) -> str:
+    """The IR after LLVM's passes."""
+    with _lock:
+        module = parse(text, made)
+        optimise(module, target_machine(made), vectorise)
+        return str(module)
+
+
+@lru_cache(maxsize=1)
+def _linker(process: int) -> Any:
+    prepare()
+    llvm.load_library_permanently("libm.so.6") if os.name == "posix" and "linux" in host_triple() else None
+    return llvm.create_lljit_compiler(use_jit_link=False)
+
+
+def link(code: bytes, exports: tuple[str, ...], imports: dict[str, int]) -> Any:
+    """Load an object into this process; `[name]` on the result is a symbol's address while the result lives."""
+    with _lock:
+        linker = _linker(os.getpid())
+        library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+        for name in exports:
+            library.export_symbol(name)
+        for name, address in imports.items():
+            library.import_symbol(name, address)
+        try:
+            return library.link(linker, f"tvmlab{next(_names)}")
+        except RuntimeError as e:
+            raise BuildError("link", f"the compiled program cannot be linked: {e}") from None
+
+
+def runnable(made: Settings) -> str:
+    """Why this machine cannot run the code, or ""."""
+    if not made.native:
+        return f"it was compiled for `{made.triple}`, and this machine is `{host_triple()}`"
+    missing = [f for level, needs in LEVELS.items() if made.cpu == level for f in needs if not host_features().get(f)]
+    return f"it was compiled for `{made.cpu}`, and this CPU lacks {', '.join(missing)}" if missing else ""
+
+
+VERSION = f"llvmlite {llvmlite.__version__}"

@@ -1,0 +1,297 @@
+"""Loads and stores: addresses, alignment, vectors that are contiguous, strided, gathered or masked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...core import dtype as dt
+from ...core.error import BuildError
+from ...core.node import Const, Expr, Load, Store, Var
+from . import half
+from .builder import integers
+from .index import Indexing, Lin
+
+CLOSE = 4  # strides up to this are loaded as whole vectors and shuffled
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a buffer lives: the operand of its address, its dtype, and the bytes the address is a multiple of."""
+
+    pointer: str
+    dtype: str
+    align: int
+    buffer: Any
+
+
+class Memory(Indexing):
+    """Adds memory. `places` maps buffers (and their `data` variables) to where they are."""
+
+    places: dict[Any, Place]
+
+    def place(self, buffer: Any) -> Place:
+        found = self.places.get(buffer)
+        if found is None:
+            raise BuildError(
+                "buffer-outside", f"the buffer `{buffer.name}` is used where it does not exist", where=[repr(buffer)]
+            )
+        return found
+
+    def settle(self, buffer: Any, pointer: str, align: int) -> None:
+        """From here on `buffer` is at `pointer`."""
+        made = Place(pointer, buffer.dtype, align, buffer)
+        self.places[buffer] = made
+        self.places[buffer.data] = made
+        if buffer.logical is not None:
+            self.places.setdefault(buffer.logical.data, made)
+
+    def bind(self, var: Var, value: Expr) -> None:
+        """Give a let's variable its value: index arithmetic stays symbolic."""
+        if var.dtype in ("int32", "int64") and self.is_index(value):
+            self.env[var] = self.lin(value)
+        else:
+            self.env[var] = self.value(value)
+
+    # ------------------------------------------------------------ addresses
+
+    def index_of(self, indices: tuple[Expr, ...], buffer: Any) -> Expr:
+        if len(indices) == 1:
+            return indices[0]
+        if not indices:
+            return Const(0)
+        raise BuildError(
+            "not-flat", f"`{buffer.name}` is accessed with {len(indices)} indices: the program has to be flattened first"
+        )
+
+    def address(self, place: Place, at: Lin, inside: bool = True) -> str:
+        """The pointer to element `at`. The constant part is added last, so that neighbours share the rest."""
+        t = self.m.stored(place.dtype)
+        safe = "inbounds " if inside and self.is_nonneg(at) else ""
+        p = place.pointer
+        if at.terms:
+            rest = self.i64(Lin(0, at.terms))
+            p = self.once(("ptr", p, t, rest, safe), f"getelementptr {safe}{t}, ptr {p}, i64 {rest}")
+        if not at.const:
+            return p
+        return self.once(("ptr", p, t, at.const, safe), f"getelementptr {safe}{t}, ptr {p}, i64 {at.const}")
+
+    def alignment(self, place: Place, at: Lin) -> int:
+        size = dt.nbytes(place.dtype)
+        return max(size, min(place.align, at.divisor * size))
+
+    # ------------------------------------------------------------ loads
+
+    def load(self, e: Load) -> str:
+        place, index = self.place(e.buffer), self.index_of(e.indices, e.buffer)
+        n = dt.lanes(e.dtype)
+        if n == 1:
+            return self._load_scalar(place, self.lin(index), e)
+        mask = None if e.mask is None else self.value(e.mask)
+        straight = self.ramp(index)
+        if straight is None:
+            return self.loaded(self._gather(place, self.index_vector(index), mask, n), e.dtype)
+        base, stride = straight
+        if stride == 0 and mask is None:
+            t = self.m.type(dt.element(e.dtype))
+            return self.splat(t, self._load_scalar(place, base, e), n)
+        if stride == 1:
+            return self._load_contiguous(place, base, mask, e.dtype)
+        if mask is None and (1 < stride <= CLOSE or -CLOSE <= stride < 0):
+            return self.loaded(self._load_strided(place, base, stride, n), e.dtype)
+        return self.loaded(self._gather(place, self.index_vector(index), mask, n), e.dtype)
+
+    def loaded(self, raw: str, dtype: str) -> str:
+        """A value as it is in memory -> as it is in a register."""
+        element = dt.element(dtype)
+        if element == "bool":
+            stored = self.m.stored(dtype)
+            return self.op(f"icmp ne {stored} {raw}, zeroinitializer")
+        return half.unpack(self, raw, dtype) if element == "float16" else raw
+
+    def to_store(self, value: str, dtype: str) -> str:
+        element = dt.element(dtype)
+        if element == "bool":
+            return self.op(f"zext {self.m.type(dtype)} {value} to {self.m.stored(dtype)}")
+        return half.pack(self, value, dtype) if element == "float16" else value
+
+    def _load_scalar(self, place: Place, at: Lin, e: Load) -> str:
+        if e.mask is not None:
+            mask, t = self.value(e.mask), self.m.type(place.dtype)
+            zero = self.constant(0, place.dtype)
+            return self.lazily(mask, lambda: self._read(place, at), lambda: zero, t)  # type: ignore[attr-defined, no-any-return]
+        return self._read(place, at)
+
+    def _read(self, place: Place, at: Lin) -> str:
+        key = (place.pointer, at, 1)
+        found = self.loads.get(key)
+        if found is None:
+            t = self.m.stored(place.dtype)
+            p = self.address(place, at)
+            raw = self.op(f"load {t}, ptr {p}, align {self.alignment(place, at)}")
+            found = self.loads[key] = self.loaded(raw, place.dtype)
+        return found
+
+    def _load_contiguous(self, place: Place, at: Lin, mask: str | None, dtype: str) -> str:
+        n, stored, align = dt.lanes(dtype), self.m.stored(dtype), self.alignment(place, at)
+        self.m.type(dtype)
+        if mask is None or mask == self.all_on(n):
+            key = (place.pointer, at, n)
+            found = self.loads.get(key)
+            if found is None:
+                p = self.address(place, at)
+                found = self.loads[key] = self.loaded(self.op(f"load {stored}, ptr {p}, align {align}"), dtype)
+            return found
+        p = self.address(place, at, inside=False)
+        return self.loaded(self.masked_load(stored, p, align, mask, n), dtype)
+
+    def all_on(self, n: int) -> str:
+        return self.splat("i1", "true", n)
+
+    def masked_load(self, stored: str, p: str, align: int, mask: str, n: int) -> str:
+        name = f"llvm.masked.load.{mangled(stored)}.p0"
+        bools = f"<{n} x i1>"
+        if self.m.machine.major >= 22:
+            f = self.m.declare(name, stored, ["ptr", bools, stored])
+            return self.call(stored, f, f"ptr align {align} {p}", f"{bools} {mask}", f"{stored} zeroinitializer")
+        f = self.m.declare(name, stored, ["ptr", "i32", bools, stored])
+        return self.call(stored, f, f"ptr {p}", f"i32 {align}", f"{bools} {mask}", f"{stored} zeroinitializer")
+
+    def _load_strided(self, place: Place, base: Lin, stride: int, n: int) -> str:
+        """Whole vectors that cover base, base + stride, ..., and shuffles; nothing beyond the last element is read."""
+        step, count = abs(stride), n * abs(stride)
+        first = base if stride > 0 else base.plus(Lin(stride * (n - 1)))
+        size, t = (n - 1) * step + 1, self.m.stored(place.dtype)
+        pieces, made, have = -(-size // n), "", 0
+        starts = [min(k * n, size - n) for k in range(pieces)]
+        order = range(n) if stride > 0 else range(n - 1, -1, -1)
+        for start in starts:
+            at = first.plus(Lin(start))
+            part = self.op(f"load <{n} x {t}>, ptr {self.address(place, at)}, align {self.alignment(place, at)}")
+            picks = []
+            for lane, i in enumerate(order):
+                where = i * step
+                picks.append(n + where - start if have <= where < start + n else lane)
+            made = self.shuffle(t, made or part, part, picks, n)
+            have = start + n
+        assert have >= size and count
+        return made
+
+    def _pointers(self, place: Place, index: str, n: int) -> str:
+        return self.op(f"getelementptr {self.m.stored(place.dtype)}, ptr {place.pointer}, <{n} x i64> {index}")
+
+    def _gather(self, place: Place, index: str, mask: str | None, n: int) -> str:
+        stored = f"<{n} x {self.m.stored(place.dtype)}>"
+        pointers, bools, size = self._pointers(place, index, n), f"<{n} x i1>", dt.nbytes(place.dtype)
+        name = f"llvm.masked.gather.{mangled(stored)}.v{n}p0"
+        mask = mask or self.all_on(n)
+        if self.m.machine.major >= 22:
+            f = self.m.declare(name, stored, [f"<{n} x ptr>", bools, stored])
+            return self.call(
+                stored, f, f"<{n} x ptr> align {size} {pointers}", f"{bools} {mask}", f"{stored} zeroinitializer"
+            )
+        f = self.m.declare(name, stored, [f"<{n} x ptr>", "i32", bools, stored])
+        return self.call(stored, f, f"<{n} x ptr> {pointers}", f"i32 {size}", f"{bools} {mask}", f"{stored} zeroinitializer")
+
+    # ------------------------------------------------------------ stores
+
+    def store(self, s: Store) -> None:
+        place, index = self.place(s.buffer), self.index_of(s.indices, s.buffer)
+        n, dtype = dt.lanes(s.value.dtype), s.value.dtype
+        value = self.value(s.value)
+        mask = None if s.mask is None else self.value(s.mask)
+        lanes = max(n, dt.lanes(index.dtype))
+        if lanes == 1:
+            self._store_scalar(place, self.lin(index), value, mask, dtype)
+        else:
+            if n == 1:
+                dtype = dt.vector(dtype, lanes)
+                value = self.splat(self.m.type(s.value.dtype), value, lanes)
+            self._store_vector(place, index, value, mask, dtype)
+
+    def _store_scalar(self, place: Place, at: Lin, value: str, mask: str | None, dtype: str) -> None:
+        if mask is None:
+            self._write(place, at, value, dtype)
+            return
+        yes, end = self.label("on"), self.label("off")
+        self.branch(mask, yes, end)
+        self.start(yes)
+        self.scopes.append({})
+        self._write(place, at, value, dtype)
+        self.scopes.pop()
+        self.jump(end)
+        self.start(end)
+
+    def _write(self, place: Place, at: Lin, value: str, dtype: str) -> None:
+        """A plain store; loads of the same place that follow reuse the value."""
+        raw = self.to_store(value, dtype)
+        p = self.address(place, at)
+        self.emit(f"store {self.m.stored(dtype)} {raw}, ptr {p}, align {self.alignment(place, at)}")
+        self.forget(place, at, dt.lanes(dtype))
+        self.loads[(place.pointer, at, dt.lanes(dtype))] = value
+
+    def forget(self, place: Place, at: Lin | None = None, n: int = 1) -> None:
+        """Drop remembered loads that a store of `n` elements from `at` on may have changed."""
+        stale = [k for k in self.loads if k[0] == place.pointer and not _apart(k[1], k[2], at, n)]
+        for k in stale:
+            del self.loads[k]
+
+    def _store_vector(self, place: Place, index: Expr, value: str, mask: str | None, dtype: str) -> None:
+        n = dt.lanes(dtype)
+        straight = self.ramp(index)
+        everywhere = mask is None or mask == self.all_on(n)
+        if straight is not None and straight[1] == 1:
+            if everywhere:
+                self._write(place, straight[0], value, dtype)
+                return
+            self._masked_store(place, straight[0], self.to_store(value, dtype), mask or "", n)
+        elif straight is not None and everywhere:
+            base, stride = straight
+            raw, t = self.to_store(value, dtype), self.m.stored(place.dtype)
+            for lane in range(n):
+                x = self.op(f"extractelement <{n} x {t}> {raw}, i64 {lane}")
+                at = base.plus(Lin(lane * stride))
+                self.emit(f"store {t} {x}, ptr {self.address(place, at)}, align {self.alignment(place, at)}")
+        else:
+            self._scatter(place, self.index_vector(index), self.to_store(value, dtype), mask, n)
+        self.forget(place)
+
+    def _masked_store(self, place: Place, at: Lin, raw: str, mask: str, n: int) -> None:
+        stored, bools = f"<{n} x {self.m.stored(place.dtype)}>", f"<{n} x i1>"
+        align, p = self.alignment(place, at), self.address(place, at, inside=False)
+        name = f"llvm.masked.store.{mangled(stored)}.p0"
+        if self.m.machine.major >= 22:
+            f = self.m.declare(name, "void", [stored, "ptr", bools])
+            self.emit(f"call void {f}({stored} {raw}, ptr align {align} {p}, {bools} {mask})")
+        else:
+            f = self.m.declare(name, "void", [stored, "ptr", "i32", bools])
+            self.emit(f"call void {f}({stored} {raw}, ptr {p}, i32 {align}, {bools} {mask})")
+
+    def _scatter(self, place: Place, index: str, raw: str, mask: str | None, n: int) -> None:
+        stored, bools = f"<{n} x {self.m.stored(place.dtype)}>", f"<{n} x i1>"
+        pointers, size, mask = self._pointers(place, index, n), dt.nbytes(place.dtype), mask or self.all_on(n)
+        name = f"llvm.masked.scatter.{mangled(stored)}.v{n}p0"
+        if self.m.machine.major >= 22:
+            f = self.m.declare(name, "void", [stored, f"<{n} x ptr>", bools])
+            self.emit(f"call void {f}({stored} {raw}, <{n} x ptr> align {size} {pointers}, {bools} {mask})")
+        else:
+            f = self.m.declare(name, "void", [stored, f"<{n} x ptr>", "i32", bools])
+            self.emit(f"call void {f}({stored} {raw}, <{n} x ptr> {pointers}, i32 {size}, {bools} {mask})")
+
+
+def _apart(a: Lin, n: int, b: Lin | None, m: int) -> bool:
+    """Do `n` elements from `a` on and `m` from `b` on certainly not overlap?"""
+    if b is None or a.terms != b.terms:
+        return False
+    return a.const + n <= b.const or b.const + m <= a.const
+
+
+def mangled(type: str) -> str:
+    """`<16 x float>` -> `v16f32`, as in the names of LLVM's overloaded intrinsics."""
+    if type[0] == "<":
+        count, element = type[1:-1].split(" x ")
+        return f"v{count}{mangled(element)}"
+    return {"half": "f16", "float": "f32", "double": "f64", "ptr": "p0"}.get(type, type)
+
+
+__all__ = ["Memory", "Place", "integers", "mangled"]
