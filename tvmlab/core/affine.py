@@ -459,6 +459,11 @@ def _depth(atom: Any, order: Mapping[Any, int], over: frozenset[int] | None) -> 
     return found
 
 
+def mentions(atom: Any, variables: Mapping[Any, int]) -> bool:
+    """Does the atom contain one of the variables (the keys)?"""
+    return _depth(atom, variables, None) >= 0
+
+
 def _free(e: Any) -> Iterable[Var]:
     if isinstance(e, Var):
         yield e
