@@ -52,7 +52,7 @@ class Schedule:
     def apply(self, primitive: str, /, *args: Any, **kwargs: Any) -> Any:
         """Append one step; returns what the primitive returns."""
         frame = caller()
-        bound = bind(primitive, args, kwargs)
+        bound = primitives.prepare(primitive, self.state, bind(primitive, args, kwargs))
         trace = self.trace + Step(primitive, bound, place(frame), result_names(frame))
         results = trace.results  # refused steps raise here, and leave the schedule as it was
         self.trace = trace

@@ -45,3 +45,10 @@ def call(name: str, state: Any, args: Mapping[str, Any]) -> tuple[Any, Any]:
         return get(name)(state, **args)
     first = [v for k, v in args.items() if k != many]
     return get(name)(state, *first, *args[many])
+
+
+def prepare(name: str, state: Any, args: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Arguments as a step records them: a primitive's file may turn callables into data."""
+    get(name)
+    module = import_module(f".{name}", __package__)
+    return module.prepare(state, args) if hasattr(module, "prepare") else args
