@@ -11,6 +11,7 @@ from ..core.error import ScheduleError, ScheduleTypeError
 from ..core.node import IterVar
 from ..expr.tensor import Operation, Tensor
 from ..schedule import primitives
+from ..schedule.code import to_code
 from ..schedule.state import Stage, State
 from ..schedule.trace import Step, Trace
 from .source import caller, place, result_names
@@ -72,6 +73,10 @@ class Schedule:
         return Schedule(self.trace)
 
     copy = fork
+
+    def to_code(self) -> str:
+        """The steps as code, in the classic calls and the person's names."""
+        return to_code(self.trace)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in primitives.names():

@@ -52,3 +52,9 @@ def prepare(name: str, state: Any, args: Mapping[str, Any]) -> Mapping[str, Any]
     get(name)
     module = import_module(f".{name}", __package__)
     return module.prepare(state, args) if hasattr(module, "prepare") else args
+
+
+@lru_cache(maxsize=None)
+def parameters(name: str) -> tuple[str, ...]:
+    """The names of what a person gives, in order."""
+    return tuple(signature(get(name)).parameters)[1:]
