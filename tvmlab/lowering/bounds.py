@@ -15,7 +15,6 @@ from typing import Any
 from ..core.affine import Atom, Facts, Lin, lin, loads, nonneg, number, opaque, relax, to_expr, upper, var
 from ..core.build import binary
 from ..core.node import Expr, IterVar, Reduce, Var
-
 from ..core.text import identifier
 from ..schedule import relations as rel
 from ..schedule.scopes import default_scope, rank, thread_rank
