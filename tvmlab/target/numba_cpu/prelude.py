@@ -632,6 +632,24 @@ def to_half(typingctx, value):
     return half_kind(value, types.uint16)(half_kind(value, types.float32)), build
 
 
+@intrinsic
+def to_odd(typingctx, value):
+    """A float64 as float32, with the last bit set where it does not fit: a second rounding then goes the right way"""
+
+    def build(context, builder, sig, args):
+        wide = args[0].type
+        narrow = builder.fptrunc(args[0], same_shape(wide, ir.FloatType()))
+        back = builder.fpext(narrow, wide)
+        bits = builder.bitcast(narrow, same_shape(wide, ir.IntType(32)))
+        size, true_size = (builder.bitcast(v, same_shape(wide, ir.IntType(64))) for v in (back, args[0]))
+        above = builder.icmp_unsigned(">", builder.shl(size, like(size, 1)), builder.shl(true_size, like(size, 1)))
+        cut = builder.select(above, builder.sub(bits, like(bits, 1)), bits)
+        inexact = builder.fcmp_ordered("!=", back, args[0])
+        return builder.bitcast(builder.select(inexact, builder.or_(cut, like(bits, 1)), bits), narrow.type)
+
+    return half_kind(value, types.float32)(half_kind(value, types.float64)), build
+
+
 @njit
 def half(value):
     """A float32 rounded to the precision of float16"""
