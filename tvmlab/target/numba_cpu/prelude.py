@@ -252,9 +252,9 @@ def prefetch(typingctx, array, index):
 @njit
 def empty_aligned(size, dtype):
     """np.empty(size, dtype) that starts at a cache line."""
-    raw = np.empty(size * dtype.itemsize + 64, np.uint8)
-    start = -raw.ctypes.data % 64
-    return raw[start : start + size * dtype.itemsize].view(dtype)
+    raw = np.empty(size + 64, dtype)
+    start = -raw.ctypes.data % 64 // raw.itemsize
+    return raw[start : start + size]
 
 
 # ---------------------------------------------------------------- making vectors

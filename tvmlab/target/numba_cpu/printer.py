@@ -208,7 +208,7 @@ class NumbaPrinter(PyPrinter):
             return super().alloc(s)
         b = s.buffer
         size = " * ".join(self.index(x, 10) for x in b.shape) or "1"
-        self.emit(f"{self.names(b)} = {self.helper('empty_aligned')}({size}, np.dtype({self.memory_type(b.dtype)}))")
+        self.emit(f"{self.names(b)} = {self.helper('empty_aligned')}({size}, {self.memory_type(b.dtype)})")
         self.stmt(s.body)
 
     def first_values(self, s: Alloc) -> None:
