@@ -96,13 +96,20 @@ class Bounds:
         for a in stage.root_axes:
             if a.dom is not None:
                 low[a], extent[a] = lin(a.dom.min), lin(a.dom.extent)
-        if stage.is_output or stage.attach.kind == "scan" or not stage.op.axis:
+        if stage.attach.kind == "scan":  # one step of the scan's loop
+            scan = self.of[stage.attach.stage]
+            low[stage.op.axis[0]], extent[stage.op.axis[0]] = scan.env[scan.stage.op.axis[0].var], number(1)
+            return low, extent
+        if stage.is_output or not stage.op.axis or stage.op.kind == "scan" or self._is_scan_init(stage):
             return low, extent
         region = self._needed(stage, outer)
         if region is not None:
             for a, (lo, n) in zip(stage.op.axis, region, strict=True):
                 low[a], extent[a] = lo, n
         return low, extent
+
+    def _is_scan_init(self, stage: Stage) -> bool:
+        return any(t in stage.op.outputs for d in self.of.values() for t in getattr(d.stage.op, "init", ()))
 
     def _loops(self, d: Domain, facts: Facts, outer: list[tuple[Stage, IterVar]]) -> None:
         """Loop variables of the leaves, with their ranges; values of all axes; the tensor expression's variables."""
