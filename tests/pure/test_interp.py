@@ -250,7 +250,7 @@ def test_and_evaluates_both_sides():
         run(function([a, out], body), [floats([1, -1]), np.zeros(3, bool)])
     body = loop(i, 2, store(out, i, build.any_(i > 0, load(a, i) < 0.0)))
     result = np.zeros(3, bool)
-    run(function([a, out], body), [floats([1, -1]), result])
+    run(function([a, out], body), [floats([1, 1]), result])
     assert result.tolist() == [False, True, False]
 
 
@@ -336,6 +336,8 @@ def test_sizes_are_read_off_the_arrays_or_given():
         run(fn, [data, result])
         assert (result == data.ravel()).all()
         run(fn, {"a": data, "out": result}, [count])
+    with pytest.raises(InterpError, match=r"argument a has shape \(3, 2\), but the program needs \(2, 2\)"):
+        run(fn, [floats(6).reshape(3, 2), floats(6)], [2])
     with pytest.raises(InterpError, match=r"argument out has shape \(5,\), but the program needs \(4,\)"):
         run(fn, [floats(4).reshape(2, 2), floats(5)])
 

@@ -133,6 +133,8 @@ def test_a_vector_reads_what_nothing_has_written():
     whole = Ramp(Const(0), Const(1), 8)
     body = alloc(t, loop(i, 6, store(t, i, 1.0)), store(c, whole, load(t, whole, dtype="float32x8")))
     assert str(fault([c], body, [floats(8)])) == "read of T[6], which nothing has written yet\n    C[0:8] = T[0:8]"
+    fill = store(t, whole, Cast(whole, "float32x8"))
+    run(function([c], alloc(t, fill, store(c, whole, load(t, whole, dtype="float32x8")))), [floats(8)])
 
 
 def test_outputs_may_start_undefined():

@@ -252,8 +252,6 @@ class Machine:
         if self.strict or clash.kind == "parallel":
             return False
         old = m.data[a]
-        if m.init is not None and not m.init[a]:
-            return False
         return bool(old == value) or bool(old != old and value != value)
 
     def race(
