@@ -53,7 +53,8 @@ def multiply(a: Any, b: Any) -> Any:
     return binary("*", a, b)
 
 
-__all__ = [name for name in globals() if not name.startswith("_") and name not in ("annotations", "Any", "import_module")]
+_NOT_OURS = ("annotations", "Any", "import_module", "binary", "MissingName", "missing")
+__all__ = [name for name in globals() if not name.startswith("_") and name not in _NOT_OURS]
 
 
 def __getattr__(name: str) -> Any:
