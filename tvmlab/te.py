@@ -11,17 +11,72 @@ from .core.build import any_ as any
 from .core.build import binary, const, if_then_else
 from .core.error import MissingName
 from .core.intrin import (
-    abs, acos, acosh, asin, asinh, atan, atan2, atanh, ceil, ceildiv, clz, copysign, cos, cosh, div, erf, exp, exp2,
-    exp10, floor, floordiv, floormod, fmod, hypot, indexdiv, indexmod, infinity, isfinite, isinf, isnan, ldexp,
-    likely, log, log1p, log2, log10, max_value, min_value, nearbyint, nextafter, popcount, power, reinterpret, round,
-    rsqrt, sigmoid, sin, sinh, sqrt, tan, tanh, trunc, truncdiv, truncmod,
+    abs,
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    ceil,
+    ceildiv,
+    clz,
+    copysign,
+    cos,
+    cosh,
+    div,
+    erf,
+    exp,
+    exp2,
+    exp10,
+    floor,
+    floordiv,
+    floormod,
+    fmod,
+    hypot,
+    indexdiv,
+    indexmod,
+    infinity,
+    isfinite,
+    isinf,
+    isnan,
+    ldexp,
+    likely,
+    log,
+    log1p,
+    log2,
+    log10,
+    max_value,
+    min_value,
+    nearbyint,
+    nextafter,
+    popcount,
+    power,
+    reinterpret,
+    round,
+    rsqrt,
+    sigmoid,
+    sin,
+    sinh,
+    sqrt,
+    tan,
+    tanh,
+    trunc,
+    truncdiv,
+    truncmod,
 )  # fmt: skip
 from .core.node import IterVar, Range, Var
 from .expr import classic as _classic  # gives nodes their classic field names
 from .expr.buffer import decl_buffer
 from .expr.extern import ExternOp, extern
 from .expr.intrin import (
-    TensorComputeOp, TensorIntrin, TensorIntrinCall, decl_tensor_intrin, get_intrin, register_intrin,
+    TensorComputeOp,
+    TensorIntrin,
+    TensorIntrinCall,
+    decl_tensor_intrin,
+    get_intrin,
+    register_intrin,
 )  # fmt: skip
 from .expr.reduce import comm_reducer, max, min, prod, reduce_axis, sum
 from .expr.scalar import AXIS_SEPARATOR, size_var, thread_axis, var
@@ -53,7 +108,8 @@ def multiply(a: Any, b: Any) -> Any:
     return binary("*", a, b)
 
 
-__all__ = [name for name in globals() if not name.startswith("_") and name not in ("annotations", "Any", "import_module")]
+_NOT_OURS = ("annotations", "Any", "import_module", "binary", "MissingName", "missing")
+__all__ = [name for name in globals() if not name.startswith("_") and name not in _NOT_OURS]
 
 
 def __getattr__(name: str) -> Any:

@@ -31,8 +31,10 @@ BUILTINS: dict[str, str] = {
 _FUNCTIONS: dict[str, Callable[..., Expr]] = {
     "abs": intrin.abs, "power": intrin.power, "pow": intrin.power, "shift_left": intrin.shift_left,
     "shift_right": intrin.shift_right, "bitwise_and": intrin.bitwise_and, "bitwise_or": intrin.bitwise_or,
-    "bitwise_xor": intrin.bitwise_xor, "bitwise_not": intrin.bitwise_not, "q_multiply_shift": intrin.q_multiply_shift,
-    "q_multiply_shift_per_axis": intrin.q_multiply_shift_per_axis, "if_then_else": if_then_else, "likely": intrin.likely,
+    "bitwise_xor": intrin.bitwise_xor, "bitwise_not": intrin.bitwise_not,
+    "q_multiply_shift": intrin.q_multiply_shift,
+    "q_multiply_shift_per_axis": intrin.q_multiply_shift_per_axis, "if_then_else": if_then_else,
+    "likely": intrin.likely,
     "tvm_if_then_else": if_then_else, "floor": intrin.floor, "ceil": intrin.ceil, "trunc": intrin.trunc,
     "round": intrin.round, "nearbyint": intrin.nearbyint, "fabs": intrin.abs, "floordiv": intrin.floordiv,
     "floormod": intrin.floormod, "indexdiv": intrin.indexdiv, "indexmod": intrin.indexmod,
@@ -124,8 +126,13 @@ def call_packed(name: str, *args: Any) -> Expr:
 _LLVM: dict[str, tuple[int, Callable[..., Expr]]] = {
     **{
         name: (intrin.PURE[name].arity, lambda *a, name=name: Call(name, a, a[0].dtype))
-        for name in "exp exp2 exp10 log log2 log10 sqrt sin cos tan fabs floor ceil trunc round nearbyint pow copysign".split()
+        for name in "exp exp2 exp10 log log2 log10 sqrt sin cos tan fabs pow copysign".split()
     },
+    "floor": (1, intrin.floor),
+    "ceil": (1, intrin.ceil),
+    "trunc": (1, intrin.trunc),
+    "round": (1, intrin.round),
+    "nearbyint": (1, intrin.nearbyint),
     "rint": (1, intrin.nearbyint),
     "fma": (3, lambda a, b, c: binary("+", binary("*", a, b), c)),
     "fmuladd": (3, lambda a, b, c: binary("+", binary("*", a, b), c)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from . import dtype as dt
 from .build import as_bool, binary, cast, const, invert, matched, negate, select, to_expr
@@ -18,7 +18,7 @@ from .node import Call, Const, Expr
 
 
 class Intrin(NamedTuple):
-    """`takes`: float, int, bool or any; `gives`: same (as the first argument; of if_then_else, the second), bool, int32, asked."""
+    """`takes`: float, int, bool or any. `gives`: same (as the last argument), first, bool, int32, asked (for)."""
 
     arity: int
     takes: str
@@ -32,7 +32,8 @@ class FunctionTypeError(ExpressionError, TypeError):
 
 _UNARY_FLOAT = {
     "exp": "e to the x", "exp2": "2 to the x", "exp10": "10 to the x",
-    "log": "natural logarithm", "log2": "base-2 logarithm", "log10": "base-10 logarithm", "log1p": "log(1 + x), precise near 0",
+    "log": "natural logarithm", "log2": "base-2 logarithm", "log10": "base-10 logarithm",
+    "log1p": "log(1 + x), precise near 0",
     "sqrt": "square root", "rsqrt": "1 / sqrt(x)",
     "sin": "sine", "cos": "cosine", "tan": "tangent", "sinh": "hyperbolic sine", "cosh": "hyperbolic cosine",
     "tanh": "hyperbolic tangent", "asin": "inverse sine", "acos": "inverse cosine", "atan": "inverse tangent",
@@ -52,7 +53,7 @@ _BINARY_FLOAT = {
 PURE: dict[str, Intrin] = {
     **{name: Intrin(1, "float", "same", about) for name, about in _UNARY_FLOAT.items()},
     **{name: Intrin(2, "float", "same", about) for name, about in _BINARY_FLOAT.items()},
-    "ldexp": Intrin(2, "float", "same", "x * 2**e; e is int32"),
+    "ldexp": Intrin(2, "float", "first", "x * 2**e; e is int32"),
     "isnan": Intrin(1, "float", "bool", "is it not a number"),
     "isinf": Intrin(1, "float", "bool", "is it an infinity"),
     "isfinite": Intrin(1, "float", "bool", "is it neither infinite nor not a number"),
@@ -65,6 +66,7 @@ PURE: dict[str, Intrin] = {
 }
 
 Value = Callable[[Any], Expr]
+F = TypeVar("F", bound=Callable[..., Expr])
 
 
 def _float_argument(name: str, value: Any) -> Expr:
@@ -96,7 +98,7 @@ def _unary(name: str, shown: str = "") -> Value:
     return _named(f, shown, f"{PURE[name].about}; of a float")
 
 
-def _named(f: Any, name: str, about: str) -> Any:
+def _named(f: F, name: str, about: str) -> F:
     f.__name__ = f.__qualname__ = name
     f.__doc__ = about[0].upper() + about[1:] + "."
     return f
@@ -240,17 +242,17 @@ def shift_right(x: Any, by: Any) -> Expr:
 
 def bitwise_and(x: Any, y: Any) -> Expr:
     """`x & y`"""
-    return to_expr(x) & y
+    return to_expr(x) & to_expr(y)
 
 
 def bitwise_or(x: Any, y: Any) -> Expr:
     """`x | y`"""
-    return to_expr(x) | y
+    return to_expr(x) | to_expr(y)
 
 
 def bitwise_xor(x: Any, y: Any) -> Expr:
     """`x ^ y`"""
-    return to_expr(x) ^ y
+    return to_expr(x) ^ to_expr(y)
 
 
 def bitwise_not(x: Any) -> Expr:
@@ -259,22 +261,31 @@ def bitwise_not(x: Any) -> Expr:
 
 
 def q_multiply_shift(x: Any, y: Any, q: Any, s: Any) -> Expr:
-    """round(x * y * 2**-s) of int32 fixed-point numbers with `q` fractional bits; halves round up."""
-    return q_multiply_shift_per_axis(x, y, select(binary("<", s, 0), negate(s), 0), s, q, True, True, _net=s)
+    """round(x * y * 2**s / 2**q): an int32 times a fixed-point number with `q` fractional bits; halves round up."""
+    zero, shift = const(0), to_expr(s)
+    left = binary("max", shift, zero)
+    return _fixed_point(x, y, left, binary("max", negate(shift), zero), q)
 
 
 def q_multiply_shift_per_axis(
-    x: Any, y: Any, ls: Any, rs: Any, q: Any, is_lshift_required: Any, is_rshift_required: Any, _net: Any = None
+    x: Any, y: Any, ls: Any, rs: Any, q: Any, is_lshift_required: Any, is_rshift_required: Any
 ) -> Expr:
-    """`q_multiply_shift` with the left and the right shift given apart."""
-    wide = [cast(_int_argument("q_multiply_shift", v), "int64") for v in (x, y, ls, rs, q)]
-    a, b, left, right, bits = wide
-    if _net is not None:
-        right = select(binary("<", right, cast(0, "int64")), cast(0, "int64"), right)
-    a = select(is_lshift_required, binary("<<", a, left), a)
-    total = binary("+", bits, select(is_rshift_required, right, cast(0, "int64")))
-    half = binary("<<", const(1, "int64"), binary("-", total, 1))
-    return cast(binary(">>", binary("+", binary("*", a, b), half), total), "int32")
+    """`q_multiply_shift` with the left and the right shift given apart, and whether each is wanted."""
+    return _fixed_point(x, y, select(is_lshift_required, ls, 0), select(is_rshift_required, rs, 0), q)
+
+
+def _fixed_point(x: Any, y: Any, left: Any, right: Any, q: Any) -> Expr:
+    """(x << left) * y >> (q + right) in 64 bits, rounded, back in 32."""
+    a, b, up, down, bits = (_wide(v) for v in (x, y, left, right, q))
+    total = binary("+", bits, down)
+    half = binary("<<", cast(1, total.dtype), binary("-", total, 1))
+    product = binary("*", a if isinstance(up, Const) and up.value == 0 else binary("<<", a, up), b)
+    return cast(binary(">>", binary("+", product, half), total), dt.vector("int32", dt.lanes(product.dtype)))
+
+
+def _wide(value: Any) -> Expr:
+    e = _int_argument("q_multiply_shift", value)
+    return cast(e, dt.vector("int64", dt.lanes(e.dtype)))
 
 
 # ---------------------------------------------------------------- divisions of integers

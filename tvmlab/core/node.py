@@ -365,7 +365,8 @@ class Buffer:
     """
 
     __slots__ = (
-        "name", "shape", "dtype", "strides", "offset", "scope", "align", "separators", "data", "logical", "kind", "factor",
+        "name", "shape", "dtype", "strides", "offset", "scope", "align", "separators", "data", "logical", "kind",
+        "factor",
     )  # fmt: skip
 
     def __init__(

@@ -17,8 +17,34 @@ from typing import Any
 
 from . import dtype as dt
 from .node import (
-    AllReduce, Alloc, Attr, Barrier, Bin, Broadcast, Buffer, Call, Cast, Combiner, Const, Evaluate, Expr, For, If, Let,
-    LetStmt, Load, Node, Not, Ramp, Reduce, Select, Seq, Stmt, Store, Var, While,
+    Alloc,
+    AllReduce,
+    Attr,
+    Barrier,
+    Bin,
+    Broadcast,
+    Buffer,
+    Call,
+    Cast,
+    Combiner,
+    Const,
+    Evaluate,
+    Expr,
+    For,
+    If,
+    Let,
+    LetStmt,
+    Load,
+    Node,
+    Not,
+    Ramp,
+    Reduce,
+    Select,
+    Seq,
+    Stmt,
+    Store,
+    Var,
+    While,
 )  # fmt: skip
 
 PRECEDENCE = {

@@ -1,4 +1,4 @@
-"""Buffers as a person declares and uses them: `decl_buffer`, and what one does with a buffer in extern and intrinsic bodies.
+"""Buffers as a person declares and uses them: `decl_buffer`, and access to them in extern and intrinsic bodies.
 
     A[i, j]                      one element
     A.vload([i, 0], "float32x4") four neighbours along the last dimension;  A.vstore([i, 0], value) writes them
@@ -34,8 +34,8 @@ def decl_buffer(
 ) -> Buffer:
     """A buffer of `shape`.
 
-    `strides`: elements from one index to the next, per dimension (None: compact, row-major). `elem_offset`: index of the
-    first element in the memory; `offset_factor`: it is a multiple of this (without an offset a variable is made for it).
+    `strides`: elements from one index to the next, per dimension (None: compact, row-major). `elem_offset`: where the
+    first element is in the memory; `offset_factor`: it is a multiple of this (a variable is made when it is not given).
     `data_alignment`: bytes. `buffer_type` "auto_broadcast": a dimension of extent 1 has stride 0.
     """
     dims = shape_of(shape)
@@ -84,16 +84,23 @@ def mask_bits(mask: Any) -> int:
 
 
 def access_ptr(
-    self: Buffer, access_mask: Any, ptr_type: str = "handle", content_lanes: int = 1, offset: Any = 0, extent: Any = None
+    self: Buffer,
+    access_mask: Any,
+    ptr_type: str = "handle",
+    content_lanes: int = 1,
+    offset: Any = 0,
+    extent: Any = None,
 ) -> Call:
     """The address of element `offset` (counted in memory order), for a C function or a built-in.
 
-    `access_mask`: "r", "w" or "rw", what the callee does with it. `content_lanes`: it reads vectors of so many elements.
+    `access_mask`: "r", "w" or "rw", what the callee does with it. `content_lanes`: it reads vectors of so many.
     `extent`: how many elements it may touch; without it, all from the offset on.
     """
     mask, shift = mask_bits(access_mask), to_expr(offset)
     if is_const(shift) and content_lanes > 1 and shift.value % content_lanes:  # type: ignore[attr-defined]
-        raise TVMError(f"the offset of a pointer to {content_lanes} lanes must be a multiple of {content_lanes}, not {offset}")
+        raise TVMError(
+            f"the offset of a pointer to {content_lanes} lanes must be a multiple of {content_lanes}, not {offset}"
+        )
     rest = binary("-", span(self), shift) if extent is None else to_expr(extent)
     start = shift if self.offset is None else binary("+", self.offset, shift)
     return Call("access_ptr", (self.data, start, rest, const(mask)), ptr_type, "intrin")

@@ -13,8 +13,32 @@ from ..core import build
 from ..core import dtype as dt
 from ..core.calls import call_intrin
 from ..core.node import (
-    COMPARE, LOGIC, Alloc, Attr, Bin, Broadcast, Buffer, Call, Cast, Combiner, Const, Evaluate, Expr, For, If, IterVar, Let,
-    LetStmt, Load, Node, Not, Ramp, Range, Reduce, Select, Seq, Stmt, Store, Var, While,
+    COMPARE,
+    LOGIC,
+    Alloc,
+    Attr,
+    Bin,
+    Broadcast,
+    Buffer,
+    Call,
+    Cast,
+    Combiner,
+    Const,
+    Evaluate,
+    Expr,
+    For,
+    If,
+    Let,
+    Load,
+    Not,
+    Ramp,
+    Reduce,
+    Select,
+    Seq,
+    Stmt,
+    Store,
+    Var,
+    While,
 )  # fmt: skip
 from ..core.walk import seq
 from .tensor import Tensor
@@ -42,7 +66,9 @@ def _operator(name: str, *ops: str) -> Any:
 
     def make(a: Any, b: Any, span: Any = None) -> Expr:
         op = ops[-1] if len(ops) > 1 and not dt.is_float(build.to_expr(a).dtype) else ops[0]
-        x, y = (build.as_bool(a), build.as_bool(b)) if op in LOGIC else build.matched(build.to_expr(a), build.to_expr(b))
+        x, y = (
+            (build.as_bool(a), build.as_bool(b)) if op in LOGIC else build.matched(build.to_expr(a), build.to_expr(b))
+        )
         result = dt.vector("bool", dt.lanes(x.dtype)) if op in COMPARE else x.dtype
         return Bin(op, x, y, result)
 
@@ -68,7 +94,9 @@ def _number(e: Any, kind: Callable[[str], bool]) -> bool:
 
 
 IntImm = view(
-    "IntImm", lambda e: _number(e, lambda t: dt.is_int(t) or dt.is_bool(t)), lambda dtype, value: build.const(int(value), dtype)
+    "IntImm",
+    lambda e: _number(e, lambda t: dt.is_int(t) or dt.is_bool(t)),
+    lambda dtype, value: build.const(int(value), dtype),
 )
 FloatImm = view("FloatImm", lambda e: _number(e, dt.is_float), lambda dtype, value: build.const(float(value), dtype))
 StringImm = view("StringImm", lambda e: _number(e, "handle".__eq__), lambda value: Const(str(value), "handle"))
@@ -88,7 +116,9 @@ ClassicCall = view(
     "Call", lambda e: isinstance(e, Call), lambda dtype, op, args, span=None: call_intrin(dtype, op, *args)
 )
 ClassicLet = view(
-    "Let", lambda e: isinstance(e, Let), lambda var, value, body, span=None: Let(var, build.to_expr(value), build.to_expr(body))
+    "Let",
+    lambda e: isinstance(e, Let),
+    lambda var, value, body, span=None: Let(var, build.to_expr(value), build.to_expr(body)),
 )
 ClassicRamp = view(
     "Ramp",
@@ -96,7 +126,9 @@ ClassicRamp = view(
     lambda base, stride, lanes, span=None: Ramp(*build.matched(build.to_expr(base), build.to_expr(stride)), int(lanes)),
 )
 ClassicBroadcast = view(
-    "Broadcast", lambda e: isinstance(e, Broadcast), lambda value, lanes, span=None: Broadcast(build.to_expr(value), int(lanes))
+    "Broadcast",
+    lambda e: isinstance(e, Broadcast),
+    lambda value, lanes, span=None: Broadcast(build.to_expr(value), int(lanes)),
 )
 
 
@@ -143,7 +175,13 @@ ClassicReduce = view(
     "Reduce",
     lambda e: isinstance(e, Reduce),
     lambda combiner, source, axis, condition, value_index, init=(), span=None: Reduce(
-        combiner, tuple(source), tuple(axis), build.as_bool(condition), value_index, tuple(init or ()), source[value_index].dtype
+        combiner,
+        tuple(source),
+        tuple(axis),
+        build.as_bool(condition),
+        value_index,
+        tuple(init or ()),
+        source[value_index].dtype,
     ),
 )
 
@@ -169,7 +207,8 @@ def _aliases() -> dict[type, dict[str, Callable[[Any], Any]]]:
         Seq: {"seq": lambda s: list(s.stmts)},
         Attr: {"attr_key": lambda s: s.key, "node": lambda s: s.about},
         Alloc: {
-            "buffer_var": lambda s: s.buffer.data, "extents": lambda s: list(s.buffer.shape), "dtype": lambda s: s.buffer.dtype,
+            "buffer_var": lambda s: s.buffer.data, "extents": lambda s: list(s.buffer.shape),
+            "dtype": lambda s: s.buffer.dtype,
         },
     }  # fmt: skip
 
@@ -191,4 +230,3 @@ def install() -> None:
 
 
 install()
-

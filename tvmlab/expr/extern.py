@@ -133,7 +133,8 @@ def _check_input(name: str, t: Tensor, b: Buffer) -> None:
         raise _mismatch(name, f"input {t.name}", b, t.dtype, t.shape)
     if b.strides is not None:
         raise ExpressionError(
-            "extern-strides", f"te.extern {name}: the buffer of input {t.name} has strides; an input buffer must be compact"
+            "extern-strides",
+            f"te.extern {name}: the buffer of input {t.name} has strides; an input buffer must be compact",
         )
 
 

@@ -70,12 +70,15 @@ class TensorIntrin:
                 raise ExpressionError(
                     "intrin-arguments",
                     f"tensor intrinsic {self.name} takes {want} {what} argument{'s' * (want != 1)}, not {have}",
-                    legal=[f"{t.name}[...]" for t in self.inputs] if what == "tensor" else [p.name for p in self.scalar_params],
+                    legal=[f"{t.name}[...]" for t in self.inputs]
+                    if what == "tensor"
+                    else [p.name for p in self.scalar_params],
                 )
         for a in axes:
             if not isinstance(a, IterVar) or a.iter_type != REDUCE:
                 raise ExpressionError(
-                    "not-a-reduce-axis", f"tensor intrinsic {self.name}: reduce_axis must be a te.reduce_axis, not {a!r}"
+                    "not-a-reduce-axis",
+                    f"tensor intrinsic {self.name}: reduce_axis must be a te.reduce_axis, not {a!r}",
                 )
 
     def __repr__(self) -> str:
@@ -101,14 +104,16 @@ def decl_tensor_intrin(
     for t in op.inputs:
         if not isinstance(t.op, PlaceholderOp):
             raise ValueError(
-                f"decl_tensor_intrin {name}: input {t.name} is computed; an intrinsic is one operation over placeholders"
+                f"decl_tensor_intrin {name}: input {t.name} is computed; an intrinsic is one operation on placeholders"
             )
     bound, options = dict(binds or {}), dict(default_buffer_params or {})
     tensors = (*op.inputs, *op.outputs)
     buffers = [bound.get(t) or decl_buffer(t.shape, t.dtype, t.name, **options) for t in tensors]
     for t, b in zip(tensors, buffers, strict=True):
         _check_bind(name, t, b)
-    params = tuple(scalar_params) if isinstance(scalar_params, (list, tuple)) else (scalar_params,) if scalar_params else ()
+    params = (
+        tuple(scalar_params) if isinstance(scalar_params, (list, tuple)) else (scalar_params,) if scalar_params else ()
+    )
     n = len(op.inputs)
     made = fcompute(buffers[:n], buffers[n:], params) if params else fcompute(buffers[:n], buffers[n:])
     parts = _parts(name, made, op.inputs, buffers[:n])
@@ -131,8 +136,8 @@ def _parts(name: str, made: Any, inputs: Sequence[Tensor], ins: Sequence[Buffer]
     bad = [x for x, part in zip(given, parts, strict=True) if part is None and x is not None]
     if bad or not 1 <= len(parts) <= 3 or all(p is None for p in parts):
         raise ValueError(
-            f"decl_tensor_intrin {name}: the function must return a statement, or up to three of them (body, reduce_init, "
-            f"reduce_update), not {made!r}"
+            f"decl_tensor_intrin {name}: the function must return a statement, or up to three of them (body, "
+            f"reduce_init, reduce_update), not {made!r}"
         )
     stmts = [None if p is None else over_buffers(name, p, inputs, ins) for p in parts]
     return stmts + [None] * (3 - len(stmts))
@@ -160,7 +165,9 @@ def _range(tensor: Tensor, index: Any, extent: Expr) -> Range:
     if not isinstance(index, slice):
         return Range(to_expr(index), const(1))
     if index.step is not None and index.step != 1:
-        raise ExpressionError("slice-step", f"a slice of {tensor.name} has step {index.step!r}; regions are without steps")
+        raise ExpressionError(
+            "slice-step", f"a slice of {tensor.name} has step {index.step!r}; regions are without steps"
+        )
     lo = to_expr(0 if index.start is None else index.start)
     hi = extent if index.stop is None else to_expr(index.stop)
     return Range(lo, binary("-", hi, lo))
@@ -185,7 +192,7 @@ class TensorIntrinCall:
     def tensor_compute(
         self, name: str, dims: Sequence[Expr], axis: Sequence[IterVar], tag: str, attrs: dict[str, Any] | None
     ) -> Any:
-        """The operation; dimensions after those that the function named are made by the intrinsic (opaque axes ax0, ...)."""
+        """The operation; dimensions that the function did not name are made by the intrinsic (opaque axes ax0, ...)."""
         outer = len(axis)
         inner = [axis_of(d, f"ax{k}", OPAQUE) for k, d in enumerate(dims[outer:])]
         op = TensorComputeOp(name, [*axis, *inner], outer, self, tag, attrs)
@@ -193,7 +200,7 @@ class TensorIntrinCall:
 
 
 class TensorComputeOp(Operation):
-    """`T[axis...] = intrin(regions of the sources)`. The first `schedulable_ndim` axes are loops, the rest the intrinsic's."""
+    """`T[axis...] = intrin(regions of the sources)`. The first `schedulable_ndim` axes are loops."""
 
     kind = "tensor_compute"
 
@@ -247,7 +254,7 @@ _REGISTRY: dict[str, TensorIntrin] = {}
 
 
 def register_intrin(intrin: TensorIntrin, name: str = "") -> TensorIntrin:
-    """Give an intrinsic a name of its own, under which saved schedules find it again. The last one registered counts."""
+    """Give an intrinsic a name of its own, under which saved schedules find it. The last one registered counts."""
     _REGISTRY[name or intrin.name] = intrin
     return intrin
 
@@ -267,5 +274,3 @@ def get_intrin(name: str) -> TensorIntrin:
             hint="te.register_intrin(intrin, name) registers one",
         )
     return _REGISTRY[name]
-
-

@@ -20,7 +20,22 @@ from ..core.build import as_bool, binary, cast, to_expr
 from ..core.calls import as_stmt
 from ..core.error import ExpressionError
 from ..core.node import (
-    NOP, Alloc, Attr, Buffer, Call, Const, Expr, For, If, IterVar, LetStmt, Load, Stmt, Store, Var, While,
+    NOP,
+    Alloc,
+    Attr,
+    Buffer,
+    Call,
+    Const,
+    Expr,
+    For,
+    If,
+    IterVar,
+    LetStmt,
+    Load,
+    Stmt,
+    Store,
+    Var,
+    While,
 )  # fmt: skip
 from ..core.walk import seq
 from .buffer import decl_buffer
@@ -28,8 +43,8 @@ from .scan import provably_equal
 
 Wrap = Callable[[Stmt], Stmt]
 KINDS = {
-    "serial": "serial", "parallel": "parallel", "vectorize": "vectorized", "vectorized": "vectorized", "unroll": "unrolled",
-    "unrolled": "unrolled",
+    "serial": "serial", "parallel": "parallel", "vectorize": "vectorized", "vectorized": "vectorized",
+    "unroll": "unrolled", "unrolled": "unrolled",
 }  # fmt: skip
 THREADS = {"thread_extent": "thread", "virtual_thread": "vthread"}
 

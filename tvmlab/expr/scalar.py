@@ -10,8 +10,7 @@ from ..core.error import ExpressionError
 from ..core.node import THREAD, IterVar, Var
 from .reduce import as_range
 
-THREAD_TAGS = ("blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z", "vthread", "cthread",
-               "pipeline")  # fmt: skip
+THREAD_TAGS = (*(f"{kind}.{d}" for kind in ("blockIdx", "threadIdx") for d in "xyz"), "vthread", "cthread", "pipeline")
 AXIS_SEPARATOR = "te.AXIS_SEPARATOR"  # in the result of a transform_layout function: between groups of dimensions
 _TAG = re.compile(r"(blockIdx|threadIdx)\.[xyz]|vthread(\.\w+|\d*)|cthread|pipeline")
 

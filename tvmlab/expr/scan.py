@@ -18,7 +18,7 @@ from .tensor import Operation, PlaceholderOp, Tensor, axis_of, current_tag
 
 
 class ScanOp(Operation):
-    """One output per state. `axis`: the scan axis (ordered), then an opaque axis for each further dimension of each state.
+    """One output per state. `axis`: the scan axis (ordered), then an opaque axis per further dimension of each state.
 
     `init`, `updates` (classic name: `update`), `state_placeholder`: a tensor per state.
     """
@@ -83,11 +83,14 @@ def scan(
     Returns the states, shape (T, ...): a tensor, or a list when there are several.
     """
     tag = current_tag(tag)
-    first, updates, states = (tuple(x) if isinstance(x, (list, tuple)) else (x,) for x in (init, update, state_placeholder))
+    first, updates, states = (
+        tuple(x) if isinstance(x, (list, tuple)) else (x,) for x in (init, update, state_placeholder)
+    )
     given = tuple(inputs) if isinstance(inputs, (list, tuple)) else () if inputs is None else (inputs,)
     if not len(first) == len(updates) == len(states):
         raise ValueError(
-            f"init, update and state_placeholder must have the same length, not {len(first)}, {len(updates)} and {len(states)}"
+            f"init, update and state_placeholder must have the same length, not {len(first)}, {len(updates)} "
+            f"and {len(states)}"
         )
     for t in (*first, *updates, *states, *given):
         if not isinstance(t, Tensor):
@@ -120,7 +123,8 @@ def _check_kind(name: str, i: int, init: Tensor, update: Tensor, state: Tensor) 
     if not 1 <= init.ndim == update.ndim == state.ndim:
         raise ExpressionError(
             "scan-rank",
-            f"te.scan {name}: init, update and state_placeholder of state {i} need the same number of dimensions, at least one",
+            f"te.scan {name}: init, update and state_placeholder of state {i} need the same number of dimensions, "
+            "at least one",
             where=[f"init {init.ndim}, update {update.ndim}, state_placeholder {state.ndim}"],
         )
 

@@ -16,8 +16,7 @@ from ..core.affine import NOTHING, Atom, Facts, Lin, floordiv, floormod, lin, nu
 from ..core.build import to_expr as expression
 from ..core.error import ScheduleError
 from ..core.node import Expr, Var
-
-SEPARATOR = "te.AXIS_SEPARATOR"
+from ..expr.scalar import AXIS_SEPARATOR as SEPARATOR
 
 
 class Layout:
@@ -81,7 +80,7 @@ class Layout:
     def _pieces(self, sizes: tuple[Lin, ...]) -> list[list[tuple[Var, int, Lin, Lin]]]:
         """Per output, its pieces (variable, scale, extent, weight), the lightest first."""
         facts = self._facts(sizes)
-        found = [self._output(e, lin(e, facts), facts) for e in self.outputs]
+        found = [self._output(e, lin(e), facts) for e in self.outputs]
         for v in self.variables:
             self._covers(v, [(scale, extent) for pieces in found for w, scale, extent, _ in pieces if w is v])
         return found
