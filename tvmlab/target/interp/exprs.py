@@ -188,8 +188,7 @@ def _let(w: Writer, e: Let, exact: bool) -> str:
 
 
 def _ramp(w: Writer, e: Ramp, exact: bool) -> str:
-    steps = w.constant(np.arange(e.count, dtype=np.int64), ("ramp", e.count))
-    text = f"({w.index(e.base)} + {w.index(e.stride)}*{steps})"
+    text = f"({w.index(e.base)} + {w.index(e.stride)}*{w.steps(e.count)})"
     return text if exact else f"{text}.astype({_kind(w, e.dtype)})"
 
 

@@ -194,7 +194,7 @@ class Machine:
     ) -> Any:
         address, on = self.lanes(m, index, mask, count, site, loops, "read", bounds)
         if m.init is not None and version:
-            for a in address[on & (m.written()[np.where(on, address, 0)] < version)][:1] if on.any() else ():
+            for a in address[on & (m.written[np.where(on, address, 0)] < version)][:1] if on.any() else ():
                 self.unwritten(m, int(a), site, loops)
         if m.writer is not None:
             for a in address[on]:
@@ -222,7 +222,7 @@ class Machine:
                 self.note_write(m, int(a), site, loops, v)
         m.data[address[on]] = lanes[on]
         if m.init is not None:
-            m.written()[address[on]] = version
+            m.written[address[on]] = version
 
     # ------------------------------------------------------------ races
 
@@ -314,7 +314,7 @@ class Machine:
                 if mask & 2:
                     self.note_write(m, a, site, loops, np.nan)
         if mask & 2 and m.init is not None:
-            m.written()[addresses.start : addresses.stop] = version
+            m.written[addresses.start : addresses.stop] = version
 
     def call_packed(self, name: str, args: Sequence[Any], dtype: str) -> Any:
         f = self.packed.get(name)
