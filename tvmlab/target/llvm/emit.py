@@ -11,7 +11,7 @@ from typing import Any
 from ...core import dtype as dt
 from ...core.error import BuildError
 from ...core.node import (
-    AllReduce, Alloc, Attr, Barrier, Buffer, Const, Evaluate, For, If, LetStmt, Seq, Stmt, Store, Var, While,
+    AllReduce, Alloc, Attr, Barrier, Buffer, Call, Const, Evaluate, For, If, LetStmt, Seq, Stmt, Store, Var, While,
 )  # fmt: skip
 from ...core.program import Function, Program
 from ...core.walk import walk
@@ -79,7 +79,7 @@ class Body(Values):
 
     def serial_loop(self, s: For, lo: Lin, extent: Lin) -> None:
         self.prepare(s)
-        self.chain.append(f"for {s.var.name}")
+        self.chain.append(f"for {s.var.name}{' in parallel' if s.kind == 'parallel' else ''}")
         self.counted(s, lo, extent)
         self.chain.pop()
 
@@ -260,8 +260,11 @@ def _let(c: Body, s: LetStmt) -> None:
 
 
 def _evaluate(c: Body, s: Evaluate) -> None:
-    if type(s.value) is not Const:
-        c.value(s.value)
+    e = s.value
+    if type(e) is Call and e.kind == "packed":
+        e = Call(e.name, e.args, "handle", e.kind)  # what it returns is not used, so it may be anything
+    if type(e) is not Const:
+        c.value(e)
 
 
 def _refused(c: Body, s: Stmt) -> None:

@@ -158,6 +158,8 @@ def _bitwise_not(c: Any, dtype: str, args: list[str], dtypes: list[str]) -> str:
 
 def _reinterpret(c: Any, dtype: str, args: list[str], dtypes: list[str]) -> str:
     """The same bits, as another type of the same size."""
+    if "handle" in (dtype, dtypes[0]):
+        return c.convert(args[0], dtypes[0], dtype)  # type: ignore[no-any-return]
     raw = c.to_store(args[0], dtypes[0])
     a, b = c.m.stored(dtypes[0]), c.m.stored(dtype)
     if dt.bits(dtypes[0]) * dt.lanes(dtypes[0]) != dt.bits(dtype) * dt.lanes(dtype):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import threading
@@ -161,9 +162,23 @@ def optimised(text: str, made: Settings, vectorise: bool) -> str:
 
 
 @lru_cache(maxsize=1)
+def load_libm() -> None:
+    """The C maths library, for its symbols; elsewhere than on Linux it is part of what every process has."""
+    if "linux" in host_triple():
+        with contextlib.suppress(RuntimeError):
+            llvm.load_library_permanently("libm.so.6")
+
+
+def address_of(symbol: str) -> int:
+    """Where a C function of this process is; 0 for one that no library defines."""
+    load_libm()
+    return int(llvm.address_of_symbol(symbol) or 0)
+
+
+@lru_cache(maxsize=1)
 def _linker(process: int) -> Any:
     prepare()
-    llvm.load_library_permanently("libm.so.6") if os.name == "posix" and "linux" in host_triple() else None
+    load_libm()
     return llvm.create_lljit_compiler(use_jit_link=False)
 
 
