@@ -30,7 +30,12 @@ def extern(name: str, *args: Any, dtype: str = INT) -> Call:
 
 
 def pointer(b: Buffer, offset: Any = 0, extent: Any = 0, mask: int = 3) -> Call:
-    return Call("access_ptr", (b.data, const(offset) if isinstance(offset, int) else offset, const(extent), const(mask)), "handle", "intrin")
+    return Call(
+        "access_ptr",
+        (b.data, const(offset) if isinstance(offset, int) else offset, const(extent), const(mask)),
+        "handle",
+        "intrin",
+    )
 
 
 @pytest.fixture
@@ -50,11 +55,19 @@ def registered():  # type: ignore[no-untyped-def]
 def test_a_c_function_of_scalars_and_of_lanes() -> None:
     a, b = buf("A", 16, "float64"), buf("B", 16, "float64")
     x, out = np.linspace(0.1, 5, 16), np.zeros(16)
-    run(program("gamma", (a, b), loop("i", 16, lambda i: store(b, i, extern("lgamma", load(a, i), dtype="float64")))), x, out)
+    run(
+        program("gamma", (a, b), loop("i", 16, lambda i: store(b, i, extern("lgamma", load(a, i), dtype="float64")))),
+        x,
+        out,
+    )
     from scipy.special import gammaln
 
     np.testing.assert_allclose(out, gammaln(x), rtol=1e-13, atol=1e-15)
-    run(program("gammas", (a, b), store(b, ramp(0, 16), extern("lgamma", load(a, ramp(0, 16)), dtype="float64x16"))), x, out)
+    run(
+        program("gammas", (a, b), store(b, ramp(0, 16), extern("lgamma", load(a, ramp(0, 16)), dtype="float64x16"))),
+        x,
+        out,
+    )
     np.testing.assert_allclose(out, gammaln(x), rtol=1e-13, atol=1e-15)
 
 
@@ -78,7 +91,9 @@ def test_c_functions_get_pointers_into_buffers() -> None:
     whole = extern("memcpy", b.data, a.data, const(40, "int64"), dtype="handle")
     run(program("copy2", (a, b), Evaluate(whole)), x, out)
     np.testing.assert_array_equal(out, x)
-    element = extern("memcpy", b.data, Call("address_of", (load(a, 7),), "handle", "intrin"), const(4, "int64"), dtype="handle")
+    element = extern(
+        "memcpy", b.data, Call("address_of", (load(a, 7),), "handle", "intrin"), const(4, "int64"), dtype="handle"
+    )
     run(program("copy3", (a, b), Evaluate(element)), x, out)
     assert out[0] == 7
 
@@ -117,7 +132,8 @@ def test_packed_functions_get_arrays_and_numbers(registered: Any) -> None:
     logical = [Buffer(n, (const(r), const(c))) for n, r, c in (("A", 2, 3), ("B", 3, 2))]
     a, b = (Buffer(x.name, (const(6),), logical=x) for x in logical)
     s = Var("s", "float64")
-    call = call_packed("test.f", a.data, b.data, pointer(a, 1, 4, 1), s, const(-7), const(True), Const("text", "handle"),
+    call = call_packed("test.f", a.data, b.data, pointer(a, 1, 4, 1), s, const(-7), const(True),
+                       Const("text", "handle"),
                        Call("address_of", (load(a, 4),), "handle", "intrin"), dtype="float32")  # fmt: skip
     out = Buffer("O", (const(1),))
     x, y, z = np.arange(6, dtype="float32").reshape(2, 3), np.zeros((3, 2), "float32"), np.zeros(1, "float32")
@@ -137,7 +153,9 @@ def test_packed_functions_see_temporaries_and_symbolic_shapes(registered: Any) -
     n = Var("n", nonneg=True)
     logical = Buffer("T", (n, const(2)), "int64")
     t, a = Buffer("T", (n * 2,), "int64", logical=logical), buf("A", n * 2, "int64")
-    body = Alloc(t, Seq((Evaluate(call_packed("test.fill", t.data, n)), loop("i", n * 2, lambda i: store(a, i, load(t, i))))))
+    body = Alloc(
+        t, Seq((Evaluate(call_packed("test.fill", t.data, n)), loop("i", n * 2, lambda i: store(a, i, load(t, i)))))
+    )
     c = build(program("fill", (a,), body, sizes=(n,)))
     for size in (3, 1, 0):
         out = np.zeros(size * 2, "int64")
@@ -214,5 +232,8 @@ def test_printf(capfd: Any) -> None:
 
 def test_a_program_for_another_cpu_does_not_ask_for_symbols() -> None:
     a = buf("A", 1)
-    c = build(program("far", (a,), store(a, 0, extern("no_such_function_zz", dtype="float32"))), Target("llvm", triple="aarch64-linux-gnu"))
+    c = build(
+        program("far", (a,), store(a, 0, extern("no_such_function_zz", dtype="float32"))),
+        Target("llvm", triple="aarch64-linux-gnu"),
+    )
     assert "bl\tno_such_function_zz" in c.asm()

@@ -62,14 +62,23 @@ def test_everything_around_the_loop_is_visible_inside() -> None:
 def test_the_range_may_begin_anywhere() -> None:
     a, lo, n = buf("A", 20), Var("lo"), Var("n")
     out = np.zeros(20, "float32")
-    run(program("middle", (a, lo, n), loop("i", n, lambda i: store(a, i, cast(i, "float32")), "parallel", lo=lo)), out, scalars=(3, 9))
+    run(
+        program("middle", (a, lo, n), loop("i", n, lambda i: store(a, i, cast(i, "float32")), "parallel", lo=lo)),
+        out,
+        scalars=(3, 9),
+    )
     np.testing.assert_array_equal(out, [*[0] * 3, *range(3, 12), *[0] * 8])
 
 
 def test_parallel_loops_inside_parallel_loops_run_serially() -> None:
     a = buf("A", 64)
     out = np.zeros(64, "float32")
-    nest = loop("i", 8, lambda i: loop("j", 8, lambda j: store(a, i * 8 + j, cast(i * 8 + j, "float32")), "parallel"), "parallel")
+    nest = loop(
+        "i",
+        8,
+        lambda i: loop("j", 8, lambda j: store(a, i * 8 + j, cast(i * 8 + j, "float32")), "parallel"),
+        "parallel",
+    )
     c = build(program("nested", (a,), nest))
     c.call((out,), ())
     np.testing.assert_array_equal(out, np.arange(64))
@@ -144,7 +153,9 @@ print(numba.threading_layer())
 
 @pytest.mark.parametrize("layer", ("workqueue", "omp", "tbb"))
 def test_concurrent_calls_from_python_threads(layer: str) -> None:
-    done = subprocess.run([sys.executable, "-c", LAYERS, layer], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", LAYERS, layer], capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.returncode == 0, done.stderr
     if done.stdout.strip() == "no such layer":
         pytest.skip(f"numba has no threading layer {layer} here")

@@ -28,7 +28,9 @@ def test_packed_matmul_with_a_register_tile(dtype: str, target: Any) -> None:
     n = 128
     a, b, c = floats(n * n, dtype).reshape(n, n), floats(n * n, dtype).reshape(n, n), np.zeros((n, n), dtype)
     run(packed_matmul(n, dtype=dtype), a, b, c, target=target)
-    np.testing.assert_allclose(c, a @ b, rtol=1e-4 if dtype == "float32" else 1e-11, atol=1e-3 if dtype == "float32" else 1e-11)
+    np.testing.assert_allclose(
+        c, a @ b, rtol=1e-4 if dtype == "float32" else 1e-11, atol=1e-3 if dtype == "float32" else 1e-11
+    )
 
 
 def test_the_register_tile_stays_in_registers() -> None:
@@ -135,7 +137,8 @@ def test_gather_and_scatter(dtype: str, kind: str, target: Any) -> None:
     mask = load(m, ramp(0, n))
     at = load(p, ramp(0, n))
     out, back = np.zeros(n, dtype), np.zeros(20, dtype)
-    run(program("pick", (a, p, m, b, c), store(b, ramp(0, n), load(a, at, mask)), store(c, at, splat(const(1, dtype), n), mask)),
+    ones = splat(const(1, dtype), n)
+    run(program("pick", (a, p, m, b, c), store(b, ramp(0, n), load(a, at, mask)), store(c, at, ones, mask)),
         x, where, on, out, back, target=target)  # fmt: skip
     np.testing.assert_array_equal(out, np.where(on, x[where.astype(int)], 0).astype(dtype))
     want = np.zeros(20, dtype)
@@ -215,8 +218,9 @@ def test_if_else_and_nested_conditions() -> None:
 def test_if_then_else_guards_a_read() -> None:
     a, b = buf("A", 4), buf("B", 8)
     x, out = floats(4), np.zeros(8, "float32")
-    run(program("pad", (a, b), loop("i", 8, lambda i: store(
-        b, i, if_then_else(binary("and", binary(">=", i, 2), binary("<", i, 6)), load(a, i - 2), const(-1.0))))), x, out)  # fmt: skip
+    inside = lambda i: binary("and", binary(">=", i, 2), binary("<", i, 6))
+    body = loop("i", 8, lambda i: store(b, i, if_then_else(inside(i), load(a, i - 2), const(-1.0))))
+    run(program("pad", (a, b), body), x, out)
     np.testing.assert_array_equal(out, [-1, -1, *x, -1, -1])
 
 
@@ -227,7 +231,9 @@ def test_and_guards_a_read_on_its_right() -> None:
 
     def body(i: Var) -> Any:
         far = Load(a, (cast(i, "int64") * const(huge, "int64"),), "int32")
-        return If(Bin("and", binary("==", i, 0), binary(">", far, 0), "bool"), store(b, i, const(1)), store(b, i, const(2)))
+        return If(
+            Bin("and", binary("==", i, 0), binary(">", far, 0), "bool"), store(b, i, const(1)), store(b, i, const(2))
+        )
 
     run(program("guard", (a, b), loop("i", 4, body)), x, out)
     np.testing.assert_array_equal(out, [1, 2, 2, 2])
@@ -281,7 +287,10 @@ def test_temporaries(size: int) -> None:
 def test_temporaries_of_symbolic_size() -> None:
     n = Var("n", nonneg=True)
     a, b, t = buf("A", n), buf("B", n), buf("T", n + 1)
-    body = Alloc(t, Seq((loop("i", n, lambda i: store(t, i + 1, load(a, i))), loop("j", n, lambda j: store(b, j, load(t, j + 1))))))
+    body = Alloc(
+        t,
+        Seq((loop("i", n, lambda i: store(t, i + 1, load(a, i))), loop("j", n, lambda j: store(b, j, load(t, j + 1))))),
+    )
     c = build(program("shift", (a, b), loop("r", 2, lambda r: body), sizes=(n,)))
     for size in (0, 1, 5, 50_000):
         x, out = floats(size), np.zeros(size, "float32")
@@ -298,7 +307,20 @@ def test_a_temporary_that_does_not_fit_is_a_memory_error() -> None:
 
 
 def test_scalar_parameters_of_every_type() -> None:
-    for dtype in ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"):
+    for dtype in (
+        "bool",
+        "int8",
+        "uint8",
+        "int16",
+        "uint16",
+        "int32",
+        "uint32",
+        "int64",
+        "uint64",
+        "float16",
+        "float32",
+        "float64",
+    ):
         for target in TARGETS:
             s, b = Var("s", dtype), buf("B", 1, dtype)
             out = np.zeros(1, dtype)

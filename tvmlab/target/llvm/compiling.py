@@ -40,7 +40,7 @@ def generate(program: Program, target: Target) -> Module:
 
 
 def compile(program: Program, target: Target) -> Compiled:
-    """`extra`: raw(*addresses, *numbers) the bare call; export(path); set_num_threads(n) where there are parallel loops;
+    """`extra`: raw(*addresses, *numbers) the bare call; export(path); set_num_threads(n) if there are parallel loops;
     optimised() the IR after LLVM's passes; object the machine code; cached whether it came from the cache.
     """
     made, fn = jit.settings(target), program.entry
@@ -64,7 +64,9 @@ def compile(program: Program, target: Target) -> Compiled:
         threads = Threads(target.threads)
         symbols.update(threads.symbols())
         extra["set_num_threads"] = threads.set
-    code, extra["cached"] = cache.through(cache.key(text, made, vectorise), lambda: jit.compile_object(text, made, vectorise))
+    code, extra["cached"] = cache.through(
+        cache.key(text, made, vectorise), lambda: jit.compile_object(text, made, vectorise)
+    )
     library = jit.link(code, (fn.name,), symbols)
     raw, call = make_calls(fn, library, module.fails, callbacks, threads)
     extra.update(object=code, raw=raw)
@@ -109,7 +111,9 @@ def _scalar_inside(body: Any) -> bool:
 
 def _refuse(name: str, why: str) -> Callable[[Sequence[Any], Sequence[Any]], None]:
     def call(arrays: Sequence[Any], scalars: Sequence[Any]) -> None:
-        raise BuildError("not-here", f"`{name}` cannot run here: {why}", hint="its .asm and .source are there to be read")
+        raise BuildError(
+            "not-here", f"`{name}` cannot run here: {why}", hint="its .asm and .source are there to be read"
+        )
 
     return call
 
@@ -120,7 +124,9 @@ C_TYPES: dict[str, Any] = {
 }  # fmt: skip
 
 
-def make_calls(fn: Function, library: Any, fails: bool, callbacks: Callbacks | None, threads: Threads | None) -> tuple[Any, Any]:
+def make_calls(
+    fn: Function, library: Any, fails: bool, callbacks: Callbacks | None, threads: Threads | None
+) -> tuple[Any, Any]:
     """(raw(*addresses, *numbers), call(arrays, numbers)). Both raise what goes wrong, and keep alive what they need."""
     parameters = signature(fn)
     # "restype None" where nothing can fail: one check less per call

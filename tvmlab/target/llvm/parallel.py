@@ -65,7 +65,8 @@ together:
   store ptr null, ptr %args
   store i64 %extent, ptr %dims
   store i64 1, ptr %steps
-  call void @numba_parallel_for(ptr @tvmlab.chunk, ptr %args, ptr %dims, ptr %steps, ptr %data, i64 0, i64 1, i64 %threads)
+  call void @numba_parallel_for(ptr @tvmlab.chunk, ptr %args, ptr %dims, ptr %steps, ptr %data,
+    i64 0, i64 1, i64 %threads)
   store atomic i32 0, ptr @tvmlab_busy release, align 4
   ret void
 serial:
@@ -214,7 +215,7 @@ def launch(c: Any, s: For, lo: Lin, extent: Lin) -> None:
 
 
 class _Captured:
-    """What a loop's body uses from around it: (operand, type, place in the closure in words), and how to bind it inside.
+    """What a loop's body uses from around it: (operand, type, word in the closure), and how to bind it inside.
 
     The closure's first word is the error code of the body.
     """
@@ -268,7 +269,7 @@ class _Captured:
 
 
 def _outline(c: Any, s: For, lo: Lin, name: str, used: _Captured) -> bool:
-    """Emit the body as a function of its own; can it fail? Pointers become noalias parameters, which loads would not be."""
+    """Emit the body as a function; can it fail? Pointers become noalias parameters, which loads would not be."""
     inner = type(c)(c.m, dict(used.vars), parallel=True)
     inner.function, inner.places, inner.chain = c.function, dict(used.places), [*c.chain]
     inner.nonneg |= {used.names[o] for o, _, _ in used.operands if o in c.nonneg}
@@ -311,13 +312,13 @@ def _entry(name: str, operands: list[tuple[str, str, int]]) -> str:
 @lru_cache(maxsize=1)
 def pool() -> tuple[dict[str, int], int]:
     """Start Numba's threads: (symbols -> addresses, number of threads). Numba is imported here, when it is needed."""
-    import numba
+    from numba.core import config
     from numba.np.ufunc import parallel
 
     parallel._launch_threads()
     symbols = {"numba_parallel_for": "numba_parallel_for", "numba_threads": "get_num_threads"}
     found = {ours: int(llvm.address_of_symbol(theirs)) for ours, theirs in symbols.items()}
-    return found, int(numba.config.NUMBA_NUM_THREADS)
+    return found, int(config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
 
 
 class Threads:
