@@ -9,7 +9,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 # public name -> the module that defines it; a name that is a module itself maps to that module ("te": "tvmlab.te")
-_WHERE: dict[str, str] = {}
+_WHERE: dict[str, str] = {"te": "tvmlab.te", "tir": "tvmlab.tir"}
 
 
 def __getattr__(name: str) -> Any:

@@ -192,6 +192,22 @@ def conditions(cond: Expr, facts: Facts) -> Iterable[Lin]:
             yield -d
 
 
+def conjuncts(cond: Expr) -> Iterable[Expr]:
+    """The parts of `a and b and c`."""
+    if type(cond) is Bin and cond.op == "and":
+        yield from conjuncts(cond.a)
+        yield from conjuncts(cond.b)
+    else:
+        yield cond
+
+
+def reads_memory(e: Expr) -> bool:
+    """Does it load, or call something that may?"""
+    if type(e) is Load or (type(e) is Call and e.kind != "pure"):
+        return True
+    return any(map(reads_memory, children(e)))  # type: ignore[arg-type]
+
+
 NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
@@ -441,6 +457,11 @@ def _depth(atom: Any, order: Mapping[Any, int], over: frozenset[int] | None) -> 
     for v in _free(atom.args[0]):
         found = max(found, _depth(v, order, over))
     return found
+
+
+def mentions(atom: Any, variables: Mapping[Any, int]) -> bool:
+    """Does the atom contain one of the variables (the keys)?"""
+    return _depth(atom, variables, None) >= 0
 
 
 def _free(e: Any) -> Iterable[Var]:

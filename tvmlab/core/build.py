@@ -22,6 +22,7 @@ FOLD: dict[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 DIVISIONS = frozenset({"/", "//", "%", "truncdiv", "truncmod"})
 BITS = frozenset({"&", "|", "^", "<<", ">>"})
+INTEGER = BITS | DIVISIONS - {"/"}
 
 
 def const(value: Any, dtype: str | None = None) -> Const:
@@ -109,8 +110,9 @@ def binary(op: str, left: Any, right: Any) -> Expr:
         return _logic(op, a, b)
     a, b = matched(a, b)
     element = dt.element(a.dtype)
-    if op in BITS and dt.is_float(element):
-        raise TVMError(f"`{op}` works on integers, not on {a.dtype}")
+    if op in INTEGER and dt.is_float(element):
+        instead = {"%": "; for floats there is te.fmod", "//": "; for floats there is te.floor(a / b)"}.get(op, "")
+        raise TVMError(f"`{op}` works on integers, not on {a.dtype}{instead}")
     if op == "/" and not dt.is_float(element):
         raise TVMError(
             "`/` of two integers is ambiguous: use `//` (floor), te.truncdiv (towards zero), or cast one side to a float"

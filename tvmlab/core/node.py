@@ -9,6 +9,7 @@ immutable; passes build new ones with `walk.rewrite`, which returns the same obj
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
@@ -108,6 +109,15 @@ class Const(Expr):
 
     value: Any
     dtype: str = "int32"
+
+    def __int__(self) -> int:
+        return int(self.value)
+
+    def __index__(self) -> int:
+        return operator.index(self.value)
+
+    def __float__(self) -> float:
+        return float(self.value)
 
 
 # Binary operators: `//` and `%` round towards minus infinity, `truncdiv` and `truncmod` towards zero,
@@ -361,9 +371,13 @@ class Buffer:
 
     `scope`: global, shared, warp, local, or a registered one. `align`: bytes. `logical`: for a flattened view, the
     buffer whose memory it is. `data`: the handle that built-ins take; views of one memory share it.
+    `kind` "auto_broadcast": a dimension of extent 1 has stride 0. `factor`: `offset` is a multiple of it.
     """
 
-    __slots__ = ("name", "shape", "dtype", "strides", "offset", "scope", "align", "separators", "data", "logical", "kind")
+    __slots__ = (
+        "name", "shape", "dtype", "strides", "offset", "scope", "align", "separators", "data", "logical", "kind",
+        "factor",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -379,17 +393,19 @@ class Buffer:
         logical: Buffer | None = None,
         kind: str = "",
         data: Var | None = None,
+        factor: int = 1,
     ) -> None:
         self.name, self.shape, self.dtype, self.strides, self.offset = name, shape, dtype, strides, offset
         self.scope, self.align, self.separators, self.logical, self.kind = scope, align, separators, logical, kind
         self.data = Var(name, "handle") if data is None else data
+        self.factor = factor
 
     def with_(self, **changes: Any) -> Buffer:
         """A new buffer that differs in the given fields."""
         kept: dict[str, Any] = {
             "name": self.name, "shape": self.shape, "dtype": self.dtype, "strides": self.strides,
             "offset": self.offset, "scope": self.scope, "align": self.align, "separators": self.separators,
-            "logical": self.logical, "kind": self.kind,
+            "logical": self.logical, "kind": self.kind, "factor": self.factor,
         }  # fmt: skip
         return type(self)(**{**kept, **changes})
 

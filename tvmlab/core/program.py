@@ -11,7 +11,10 @@ from .node import Buffer, Stmt, Var
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """`params`: buffers and scalar variables in call order. `sizes`: shape variables the call binds from array shapes."""
+    """`params`: buffers and scalar variables in call order. `sizes`: shape variables the call binds from array shapes.
+
+    `attrs`: notes as (key, value) pairs: `inputs`, positions of the parameters that no stage computes.
+    """
 
     name: str
     params: tuple[Buffer | Var, ...]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..core import dtype as dt
 from ..core.build import as_bool, binary, const, to_expr
 from ..core.error import ExpressionError, TVMError
+from ..core.intrin import max_value, min_value
 from ..core.node import REDUCE, Combiner, Const, Expr, IterVar, Load, Range, Reduce, Var
 from ..core.walk import substitute
 
@@ -106,15 +106,6 @@ def combine(c: Combiner, left: tuple[Expr, ...], right: tuple[Expr, ...]) -> tup
     """The combiner's results for these two values."""
     values: dict[Any, Any] = dict(zip((*c.lhs, *c.rhs), (*left, *right), strict=True))
     return tuple(substitute(r, values) for r in c.result)
-
-
-def min_value(dtype: str) -> Const:
-    """The smallest finite value of the data type."""
-    return const(dt.limits(dtype)[0], dtype)
-
-
-def max_value(dtype: str) -> Const:
-    return const(dt.limits(dtype)[1], dtype)
 
 
 sum = comm_reducer(lambda x, y: binary("+", x, y), lambda t: const(0, t), "sum")  # noqa: A001

@@ -17,7 +17,22 @@ from ..core.affine import to_expr as form_expr
 from ..core.build import all_, binary, const, is_const
 from ..core.error import ScheduleError
 from ..core.node import (
-    NOP, Alloc, Attr, Barrier, Bin, Buffer, Expr, For, If, IterVar, LetStmt, Load, Reduce, Stmt, Store, Var,
+    NOP,
+    Alloc,
+    Attr,
+    Barrier,
+    Bin,
+    Buffer,
+    Expr,
+    For,
+    If,
+    IterVar,
+    LetStmt,
+    Load,
+    Reduce,
+    Stmt,
+    Store,
+    Var,
 )  # fmt: skip
 from ..core.program import Origin
 from ..core.text import identifier
@@ -28,7 +43,9 @@ from ..schedule import relations as rel
 from ..schedule.scopes import rank
 from ..schedule.state import Stage, is_input
 from .bounds import Bounds, Domain
+from .crossthread import cross_thread
 from .normalise import Ready
+from .opaque import SPECIAL, adopt_scan
 
 
 def to_expr(x: Lin) -> Expr:
@@ -46,13 +63,18 @@ class Nest:
         self.buffers: dict[Any, Buffer] = dict(params)
         self.attached: dict[tuple[int, IterVar], list[Stage]] = {}
         self.roots: list[Stage] = []
+        self.owned: set[int] = set()  # stages whose nests a scan places
+        self.absolute: set[Any] = set(params)  # tensors whose buffer holds the whole declared shape
+        for stage in ready.stages:
+            if stage.op.kind == "scan":
+                adopt_scan(self, stage)
         for stage in ready.stages:
             self._place(stage)
         for stage in ready.stages:
             self._storage(stage)
 
     def _place(self, stage: Stage) -> None:
-        if is_input(stage) or stage.attach.kind == "scan":
+        if is_input(stage) or stage.index in self.owned:
             return
         at = stage.attach
         if at.kind == "at" and at.axis is not None and self.bounds.path_to(stage):
@@ -96,16 +118,14 @@ class Nest:
         if stage.rolling_buffer:
             made = Attr("rolling_buffer", self.buffers[stage.op.outputs[0]], const(1), made)
         for t in reversed(stage.op.outputs):
-            if t not in self.params:
+            if t not in self.params and stage.index not in self.owned:
                 made = Alloc(self.buffers[t], made, Origin(stage.name))
         return made
 
     def nest(self, stage: Stage, d: Domain) -> Stmt:
         if isinstance(stage.op, ComputeOp):
             return self.compute(stage, d, self.ready.bodies[stage.index])
-        from .special import special_nest
-
-        return special_nest(self, stage, d)
+        return SPECIAL[stage.op.kind](self, stage, d)
 
     # ------------------------------------------------------------ compute stages
 
@@ -118,15 +138,13 @@ class Nest:
             Store(self.buffers[t], self.target(t, d, d.values), self.value(b, d.env, facts), None, self.origin(stage))
             for t, b in zip(stage.op.outputs, bodies, strict=True)
         ]
-        return self.wrap(stage, d, stage.leaves, guarded(guards, _together(stores)))
+        return self.wrap(stage, d, stage.leaves, guarded(guards, together(stores)))
 
     def reduction(self, stage: Stage, d: Domain, r: Reduce) -> Stmt:
         reducing = rel.derived_from(stage, stage.op.reduce_axis)
         first = next((k for k, a in enumerate(stage.leaves) if a in reducing), len(stage.leaves))
         common, rest = stage.leaves[:first], stage.leaves[first:]
         if any(stage.mark(a).thread is not None for a in rest if a in reducing):
-            from .special import cross_thread
-
             return cross_thread(self, stage, d, r)
         init = self.init(stage, d, r, common, [a for a in rest if a not in reducing])
         main = self.wrap(stage, d, rest, self.update(stage, d, r))
@@ -143,7 +161,7 @@ class Nest:
         stores = [
             Store(x.buffer, x.indices, v, None, self.origin(stage)) for x, v in zip(loads, results, strict=True)
         ]
-        body = _together(stores)
+        body = together(stores)
         if not is_const(r.cond):
             cond = simplify(self.value(r.cond, d.env, facts), facts)
             body = body if is_const(cond, True) else If(cond, body)
@@ -223,7 +241,7 @@ class Nest:
 
     def target(self, t: Any, d: Domain, values: Mapping[IterVar, Lin]) -> tuple[Expr, ...]:
         """Where the stage stores the element that the root axes' (relative) values name."""
-        position = [d.low[a] + values[a] if t in self.params else values[a] for a in d.stage.op.axis]
+        position = [d.low[a] + values[a] if t in self.absolute else values[a] for a in d.stage.op.axis]
         if d.stage.layout is not None:
             position = d.stage.layout.forward(position, d.facts)
         return tuple(to_expr(x) for x in position)
@@ -254,7 +272,7 @@ class Nest:
         buffer = self.buffers[e.buffer]
         position = [self.position(i, env, facts) for i in e.indices]
         d = self.bounds.of.get(stage.index)
-        if d is not None and e.buffer not in self.params:
+        if d is not None and e.buffer not in self.absolute:
             position = [x - d.low[a] for x, a in zip(position, stage.op.axis, strict=True)]
         if stage.layout is not None:
             position = stage.layout.forward(position, facts)
@@ -289,15 +307,19 @@ class Nest:
                 found.append((binary(">=", to_expr(place), to_expr(first)), place - first))
                 facts = facts.with_guards([place - first])
             ask(place, first + lin(a.dom.extent))
-        if stage.predicate is not None:
-            threads = {
-                t.var: d.loop[a] if s.index == stage.index else self.bounds.of[s.index].loop[a]
-                for s, a in d.path
-                if (t := s.mark(a).thread) is not None
-            }
-            cond = substitute(stage.predicate, {v: to_expr(x) for v, x in threads.items()})
-            found.append((cond, number(0)))
+        found.extend(self.predicate(stage, d))
         return found
+
+    def predicate(self, stage: Stage, d: Domain) -> list[tuple[Expr, Lin]]:
+        """What set_store_predicate asks for, over the loops' thread variables."""
+        if stage.predicate is None:
+            return []
+        threads = {
+            t.var: d.loop[a] if s.index == stage.index else self.bounds.of[s.index].loop[a]
+            for s, a in d.path
+            if (t := s.mark(a).thread) is not None
+        }
+        return [(substitute(stage.predicate, {v: to_expr(x) for v, x in threads.items()}), number(0))]
 
 
 def known(facts: Facts, guards: Sequence[tuple[Expr, Lin]]) -> Facts:
@@ -308,7 +330,7 @@ def guarded(guards: Sequence[tuple[Expr, Lin]], body: Stmt) -> Stmt:
     return If(all_(*[c for c, _ in guards]), body, likely=True) if guards else body
 
 
-def _together(stores: Sequence[Store]) -> Stmt:
+def together(stores: Sequence[Store]) -> Stmt:
     """Several results are all computed before the first is stored, since each may read the others' old value."""
     if len(stores) == 1:
         return stores[0]

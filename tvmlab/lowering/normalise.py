@@ -40,7 +40,7 @@ def normalise(state: State) -> Ready:
     opaque = {t for s in state.in_order if not isinstance(s.op, ComputeOp) for t in s.op.inputs}
     for stage in state.in_order:
         op = stage.op
-        home.update({t: stage.index for t in op.outputs})
+        home.update(dict.fromkeys(op.outputs, stage.index))
         if isinstance(op, ComputeOp):
             bodies[stage.index] = _inline(op.body, inlined) if inlined else op.body
         if stage.attach.kind == "inline":
@@ -51,6 +51,11 @@ def normalise(state: State) -> Ready:
             stage = replace(stage, attach=Attach())
         kept.append(stage)
     table = {s.index: s for s in kept}
+    for scan in [s for s in kept if s.op.kind == "scan"]:
+        for index in cell(scan.op, home, table):
+            if table[index].attach.kind == "root":  # the stages of a scan's cell run inside its loop
+                table[index] = replace(table[index], attach=Attach("at", scan.index, scan.op.axis[0]))
+    kept = list(table.values())
     return Ready(state, tuple(_repair(s, table) for s in kept), home, bodies, tuple(notes))
 
 
@@ -67,7 +72,7 @@ def _inline(bodies: tuple[Expr, ...], inlined: Mapping[Tensor, tuple[ComputeOp, 
 
 def _repair(stage: Stage, table: Mapping[int, Stage]) -> Stage:
     at = stage.attach
-    if at.kind != "at" or at.stage not in table or at.axis is None:
+    if at.kind not in ("at", "scan") or at.stage not in table or at.axis is None:
         return stage
     axis = _current(table[at.stage], at.axis)
     return stage if axis is at.axis else replace(stage, attach=replace(at, axis=axis))
@@ -84,3 +89,22 @@ def _current(parent: Stage, axis: IterVar) -> IterVar:
             elif isinstance(r, Fuse) and r.inner is axis:
                 axis, moved = r.fused, True
     return axis
+
+
+def cell(scan: Any, home: Mapping[Any, int], table: Mapping[int, Stage]) -> list[int]:
+    """The stages between a scan's states and its updates, updates left out: those that depend on a state."""
+    depends: dict[Any, bool] = dict.fromkeys(scan.state_placeholder, True)
+    found: dict[int, None] = {}
+    updates = {t.op for t in scan.updates}
+
+    def visit(t: Any) -> bool:
+        if t not in depends:
+            depends[t] = False
+            depends[t] = any([visit(x) for x in t.op.inputs])
+            if depends[t] and t.op not in updates and home.get(t) in table:
+                found[home[t]] = None
+        return depends[t]
+
+    for t in scan.updates:
+        visit(t)
+    return list(found)

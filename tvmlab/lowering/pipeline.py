@@ -12,13 +12,14 @@ from ..core.node import Buffer, Expr, Var
 from ..core.program import Function, Program, Snapshot
 from ..core.text import identifier
 from ..core.walk import free_variables, variables
-from ..expr.tensor import Tensor
+from ..expr.tensor import PlaceholderOp, Tensor
 from ..schedule.state import State
 from . import passes
 from .bounds import Bounds
 from .config import DEFAULT, Config
 from .nest import Nest
 from .normalise import normalise
+from .obligations import of_bounds
 
 # What `lower` shows: loops a person reads. Each is the name of a file in passes/.
 READABLE = (
@@ -42,9 +43,11 @@ def loops(state: State, args: Sequence[Any], name: str = "main", binds: Mapping[
     bounds = Bounds(ready)
     params, buffers = parameters(state, args, binds or {})
     body = Nest(ready, bounds, buffers, config.keep_unit_loops).build()
-    notes = tuple(dict.fromkeys([*ready.notes, *(text for _, text in bounds.notes)]))
+    open_ones = [str(o) for o in of_bounds(bounds)]
+    notes = tuple(dict.fromkeys([*ready.notes, *open_ones]))
     sizes = tuple(v for v in _shape_variables(params) if v not in params)
-    return Program((Function(name, params, body, sizes),), notes)
+    inputs = tuple(i for i, a in enumerate(args) if isinstance(a, Tensor) and isinstance(a.op, PlaceholderOp))
+    return Program((Function(name, params, body, sizes, (("inputs", inputs),)),), notes)
 
 
 def parameters(state: State, args: Sequence[Any], binds: Mapping[Any, Buffer]) -> tuple[tuple[Any, ...], dict[Any, Buffer]]:

@@ -133,8 +133,7 @@ def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """Memory for an array, at an address divisible by ALIGN. Its contents are undefined."""
     size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
     raw = np.empty(size + ALIGN, np.uint8)
-    skip = -raw.ctypes.data % ALIGN
-    return raw[skip : skip + size].view(dtype).reshape(shape)
+    return np.ndarray(shape, dtype, raw, offset=-raw.ctypes.data % ALIGN)
 
 
 def empty(shape: Any, dtype: Any = "float32", device: Device | None = None, mem_scope: str | None = None) -> NDArray:

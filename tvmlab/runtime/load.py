@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,30 @@ import numpy as np
 
 from ..core import dtype as dt
 from ..core.error import LabError
+from ..core.text import identifier
 from ..target.base import Compiled, Target
 from .array import addresses
-from .signature import Signature
+from .signature import BufferSpec, Signature
 
 FORMAT = 1
 
 
 class LoadError(LabError, ValueError):
     """A file that is no exported program."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """`symbol`: the function's name in the file. `status`: it returns an int, 0 for success.
+
+    `numbers`: the types in which a C function takes the scalars and then the sizes.
+    """
+
+    signature: Signature
+    target: Target
+    symbol: str
+    status: bool
+    numbers: tuple[str, ...]
 
 
 def card_path(path: str | Path) -> Path:
@@ -37,8 +52,9 @@ def write_card(path: str | Path, signature: Signature, target: Target, extra: di
     card = {
         "tvmlab": FORMAT,
         "target": asdict(target),
-        "symbol": extra.get("symbol", signature.name),
+        "symbol": extra.get("symbol", identifier(signature.name)),
         "status": bool(extra.get("status", False)),
+        "numbers": extra.get("numbers", signature.numbers),
         "signature": signature.to_json(),
     }
     card_path(path).write_text(json.dumps(card, indent=1) + "\n")
@@ -53,19 +69,21 @@ def read(path: str | Path) -> tuple[Signature, Target, Compiled]:
     if not path.exists():
         raise LoadError("no-file", f"there is no file {path}")
     card = _card(path)
-    signature, target = Signature.from_json(card["signature"]), Target(**card["target"])
-    return signature, target, loaders[path.suffix](path, card, signature)
+    if path.suffix == ".py":
+        card = replace(card, signature=card.signature.unflattened())
+    return card.signature, card.target, loaders[path.suffix](path, card)
 
 
-def _card(path: Path) -> dict[str, Any]:
+def _card(path: Path) -> Card:
     beside = card_path(path)
     if not beside.exists():
         raise LoadError("no-card", f"{path.name} needs {beside.name} beside it, which `export` wrote with it")
     try:
-        card: dict[str, Any] = json.loads(beside.read_text())
-        if card["tvmlab"] != FORMAT:
-            raise LoadError("card-format", f"{beside.name} is of format {card['tvmlab']}, this version reads {FORMAT}")
-        return card
+        data = json.loads(beside.read_text())
+        if data["tvmlab"] != FORMAT:
+            raise LoadError("card-format", f"{beside.name} is of format {data['tvmlab']}, this version reads {FORMAT}")
+        signature, target = Signature.from_json(data["signature"]), Target(**data["target"])
+        return Card(signature, target, data["symbol"], data["status"], tuple(data["numbers"]))
     except (json.JSONDecodeError, KeyError, TypeError) as e:
         raise LoadError("bad-card", f"{beside.name} does not describe an exported program: {e}") from e
 
@@ -73,18 +91,21 @@ def _card(path: Path) -> dict[str, Any]:
 # ---------------------------------------------------------------- Python
 
 
-def _python(path: Path, card: dict[str, Any], signature: Signature) -> Compiled:
-    """A file that defines the function `symbol(*arrays, *scalars, *sizes)`."""
+def _python(path: Path, card: Card) -> Compiled:
+    """A file that defines the function `symbol(*params)`, which finds the sizes by itself."""
     spec = importlib.util.spec_from_file_location(f"tvmlab_export_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    function = getattr(module, card["symbol"], None)
+    function = getattr(module, card.symbol, None)
     if function is None:
-        raise LoadError("no-symbol", f"{path.name} defines no function `{card['symbol']}`")
+        raise LoadError("no-symbol", f"{path.name} defines no function `{card.symbol}`")
+
+    takes_array = [isinstance(p, BufferSpec) for p in card.signature.params]
 
     def call(arrays: Sequence[Any], scalars: Sequence[Any]) -> None:
-        function(*arrays, *scalars)
+        memory, numbers = iter(arrays), iter(scalars)
+        function(*[next(memory) if is_array else next(numbers) for is_array in takes_array])
 
     return Compiled(call, path.read_text())
 
@@ -97,23 +118,23 @@ C_TYPES: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _shared(path: Path, card: dict[str, Any], signature: Signature) -> Compiled:
+def _shared(path: Path, card: Card) -> Compiled:
     """A library with the C function `symbol(buffers..., scalars..., sizes...)`."""
     try:
-        function = getattr(ctypes.CDLL(str(path.resolve())), card["symbol"])
+        function = getattr(ctypes.CDLL(str(path.resolve())), card.symbol)
     except (OSError, AttributeError) as e:
-        raise LoadError("no-symbol", f"cannot load `{card['symbol']}` from {path.name}: {e}") from e
-    return foreign(function, signature, status=card["status"], source=_header(path))
+        raise LoadError("no-symbol", f"cannot load `{card.symbol}` from {path.name}: {e}") from e
+    return foreign(function, card, _header(path))
 
 
-def foreign(function: Any, signature: Signature, status: bool = False, source: str = "") -> Compiled:
-    """A C function as something a module calls. `status`: it returns an int, 0 for success."""
-    numbers = [s.dtype for s in signature.scalars] + [dtype for _, dtype in signature.sizes]
-    function.argtypes = [ctypes.c_void_p] * len(signature.buffers) + [C_TYPES[t] for t in numbers]
-    function.restype = ctypes.c_int if status else None
-    raw = _converting(function, len(signature.buffers), numbers)
-    if status:
-        raw = _checking(raw, signature.name)
+def foreign(function: Any, card: Card, source: str = "") -> Compiled:
+    """A C function as something a module calls: the buffers' addresses, then the numbers."""
+    first = len(card.signature.buffers)
+    function.argtypes = [ctypes.c_void_p] * first + [C_TYPES[t] for t in card.numbers]
+    function.restype = ctypes.c_int if card.status else None
+    raw = _converting(function, first, card.numbers)
+    if card.status:
+        raw = _checking(raw, card.signature.name)
 
     def call(arrays: Sequence[Any], scalars: Sequence[Any]) -> None:
         raw(*addresses(arrays), *scalars)
@@ -121,7 +142,7 @@ def foreign(function: Any, signature: Signature, status: bool = False, source: s
     return Compiled(call, source, extra={"raw": raw})
 
 
-def _converting(function: Any, first: int, numbers: list[str]) -> Callable[..., Any]:
+def _converting(function: Any, first: int, numbers: Sequence[str]) -> Callable[..., Any]:
     """`function` with float16 numbers passed as their bits, since C has no such type."""
     halves = [first + i for i, t in enumerate(numbers) if dt.canonical(t) == "float16"]
     if not halves:
@@ -150,7 +171,7 @@ def _header(path: Path) -> str:
     return header.read_text() if header.exists() else ""
 
 
-def _object(path: Path, card: dict[str, Any], signature: Signature) -> Compiled:
+def _object(path: Path, card: Card) -> Compiled:
     """An object file, linked into a library by the C compiler, if there is one."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
@@ -161,5 +182,5 @@ def _object(path: Path, card: dict[str, Any], signature: Signature) -> Compiled:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise LoadError("link-failed", f"cannot link {path.name}: {done.stderr.strip()}")
-        loaded = _shared(library, card, signature)
+        loaded = _shared(library, card)
     return Compiled(loaded.call, _header(path), extra=loaded.extra)

@@ -11,6 +11,7 @@ from ..core.error import BuildError, LabError, MissingName
 from ..core.program import Function, Program
 from ..core.text import to_html
 from ..target.base import Compiled, Target
+from ..target.base import names as target_names
 from . import load, measure
 from .array import address
 from .bind import Bound, bind
@@ -140,9 +141,9 @@ class Module:
     ) -> Callable[..., measure.BenchmarkResult]:
         """A function of the program's arguments that times it: one run to warm up, then `repeat` times `number` runs.
 
-        The arguments are checked once, before the clock starts. `min_repeat_ms`: `number` grows until a repeat lasts
-        that long. `cache_flush_bytes`: memory to stream through before each repeat. `f_preproc`: name of a packed
-        function that gets the arguments before each repeat.
+        The arguments are checked once, and copied if they need it, before the clock starts. `min_repeat_ms`: `number`
+        grows until a repeat lasts that long. `cache_flush_bytes`: memory to stream through before each repeat.
+        `f_preproc`: name of a packed function that gets the arguments before each repeat.
         """
         self.get_function(func_name)
         if dev.require().kind != self.device_kind:
@@ -213,6 +214,11 @@ class Module:
 def rebuild(function: Function, target: Target, trace_hash: str = "") -> Module:
     """Compile a lowered function for a target: what unpickling does."""
     return Module(function, target, target.kind.compile(Program((function,)), target), trace_hash)
+
+
+def enabled(target: str) -> bool:
+    """Can this installation build for a target of that name? (`"llvm -mcpu=..."` counts as llvm.)"""
+    return (target.split() or [""])[0] in target_names()
 
 
 def load_module(path: str | Path) -> Module:

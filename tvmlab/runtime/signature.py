@@ -6,13 +6,13 @@ Dimensions are numbers, or text over the size names (`"n*2"`), which is also how
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from types import CodeType
 from typing import Any
 
 from ..core.error import BuildError
-from ..core.node import AllReduce, Buffer, Call, Cast, Const, Expr, Load, Node, Store, Var
+from ..core.node import AllReduce, Buffer, Call, Const, Expr, Load, Node, Store, Var
 from ..core.program import Function
 from ..core.text import Names, Printer
 from ..core.walk import walk
@@ -66,6 +66,16 @@ class Signature:
     @property
     def scalars(self) -> tuple[ScalarSpec, ...]:
         return tuple(p for p in self.params if isinstance(p, ScalarSpec))
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The dtypes of the scalars, then of the sizes: the order in which compiled code takes them."""
+        return (*(s.dtype for s in self.scalars), *(dtype for _, dtype in self.sizes))
+
+    def unflattened(self) -> Signature:
+        """The same for code that takes arrays in their own shapes."""
+        params = tuple(replace(p, flat=False) if isinstance(p, BufferSpec) else p for p in self.params)
+        return replace(self, params=params)
 
     @property
     def shaping(self) -> set[str]:
@@ -153,40 +163,54 @@ def _compact(shape: tuple[Dim, ...]) -> tuple[int, ...] | None:
     return tuple(reversed(strides))
 
 
-READ_ONLY_CALLS = {"prefetch"}
-
-
 def writes(fn: Function) -> set[Buffer]:
-    """The buffer parameters the body may write: stores, pointers with write access, and pointers given away."""
+    """The buffer parameters the body may write: stores, pointers with write access, and pointers given away.
+
+    What is given away whole, to an extern or packed function, is only read if the function says that it is an input
+    (its attribute `inputs`: positions of parameters that no stage computes).
+    """
     owner: dict[Any, Buffer] = {}
     for p in fn.buffers:
         for b in (p, p.logical):
             if b is not None:
                 owner[b] = owner[b.data] = p
-    return {owner[t] for n in walk(fn.body) for t in _touched(n) if t in owner}
+    nodes = list(walk(fn.body))
+    fetched = {a for n in nodes if isinstance(n, Call) and n.name == "prefetch" for a in n.args}  # read, if anything
+    inputs = {fn.params[i] for i in dict(fn.attrs).get("inputs", ())}
+    stored = {owner[t] for n in nodes for t in _stored(n) if t in owner}
+    given = {owner[t] for n in nodes if n not in fetched for t in _given(n) if t in owner}
+    return stored | (given - inputs)
 
 
-def _touched(n: Node) -> Iterator[Any]:
-    """The buffers (or their data variables) that this node, without its children, may write."""
+def _stored(n: Node) -> Iterator[Any]:
+    """The buffers, or their data variables, that this node, without its children, says it writes."""
     if isinstance(n, Store):
         yield n.buffer
     elif isinstance(n, AllReduce):
         yield from n.buffers
-    elif isinstance(n, Call) and n.name == "access_ptr":
-        if _may_write(n.args[-1]):
+    elif isinstance(n, Call) and n.name == "access_ptr" and _mask(n) not in (None, 1):
+        yield n.args[0]
+
+
+def _given(n: Node) -> Iterator[Any]:
+    """Those whose address it takes without saying what for."""
+    if not isinstance(n, Call):
+        return
+    if n.name == "access_ptr":
+        if _mask(n) is None:
             yield n.args[0]
-    elif isinstance(n, Call) and n.name not in READ_ONLY_CALLS:
-        for a in n.args:
-            if n.name == "address_of" and isinstance(a, Load):
-                yield a.buffer
-            elif isinstance(a, Var) and a.dtype == "handle":
-                yield a
+        return
+    for a in n.args:
+        if n.name == "address_of" and isinstance(a, Load):
+            yield a.buffer
+        elif isinstance(a, Var) and a.dtype == "handle":
+            yield a
 
 
-def _may_write(mask: Expr) -> bool:
-    """access_ptr's mask: 1 reads, 2 writes, 3 both. One that is not known may write."""
-    mask = mask.value if isinstance(mask, Cast) else mask
-    return bool(mask.value & 2) if isinstance(mask, Const) and isinstance(mask.value, int) else True
+def _mask(pointer: Call) -> int | None:
+    """access_ptr's mask, if it is a number: 1 reads, 2 writes, 3 both."""
+    mask = pointer.args[-1]
+    return mask.value if isinstance(mask, Const) else None
 
 
 # ---------------------------------------------------------------- dimensions at call time

@@ -43,7 +43,16 @@ class Compiled:
 
     `call(arrays, scalars)`: NumPy arrays for the buffer parameters in order, already checked, C-contiguous and of the
     right dtype; then numbers for the scalar parameters in order followed by the function's `sizes`.
+    A flat function with a strided buffer gets that array's span, as a one-dimensional array.
     `source`: the text a person reads. `ir`, `asm`: functions, since making them may take time.
+
+    `extra`, all optional, and what else the target keeps:
+    raw               callable(*addresses, *scalars, *sizes), the fast way to call; addresses as integers
+    export            callable(path): write a file that runs without tvmlab (`runtime.load` reads it back)
+    symbol            the function's name in that file, if it is not the program's
+    status            in that file it returns an int, 0 for success
+    numbers           dtypes in which it takes scalars and sizes, if they are not the program's
+    set_num_threads   callable(n)
     """
 
     call: Callable[[Sequence[Any], Sequence[Any]], None]

@@ -188,6 +188,8 @@ def evaluate(e, env):
         return e.value
     if isinstance(e, Var):
         return env[e]
+    if isinstance(e, Bin) and e.op == "and" and dt.lanes(e.dtype) == 1:
+        return bool(evaluate(e.a, env) and evaluate(e.b, env))
     if isinstance(e, Bin):
         return _lanewise(build.FOLD[e.op], evaluate(e.a, env), evaluate(e.b, env))
     if isinstance(e, Not):

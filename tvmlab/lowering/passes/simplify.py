@@ -11,12 +11,12 @@ says nothing about later statements (memory changes), so it is not used as a fac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from ...core import affine, build
 from ...core import dtype as dt
-from ...core.affine import Facts
+from ...core.affine import Facts, conjuncts, reads_memory
 from ...core.node import (
     NOP,
     Alloc,
@@ -39,7 +39,7 @@ from ...core.node import (
     Var,
 )
 from ...core.program import Program
-from ...core.walk import identical, map_children, replace, seq, substitute, walk
+from ...core.walk import identical, map_children, replace, seq, substitute
 from ..config import DEFAULT, Config
 
 UNIT_KINDS = frozenset({"serial", "unrolled", "vectorized", "parallel"})
@@ -48,20 +48,6 @@ NO_FACTS = Facts()
 
 def simplify(program: Program, config: Config = DEFAULT) -> Program:
     return program.map_bodies(lambda body: Simplifier(config.keep_unit_loops).stmt(body, NO_FACTS))
-
-
-def conjuncts(cond: Expr) -> Iterator[Expr]:
-    """The parts of `a and b and c`."""
-    if type(cond) is Bin and cond.op == "and":
-        yield from conjuncts(cond.a)
-        yield from conjuncts(cond.b)
-    else:
-        yield cond
-
-
-def reads_memory(e: Expr) -> bool:
-    """Does it load, or call something that may?"""
-    return any(type(x) is Load or (type(x) is Call and x.kind != "pure") for x in walk(e))
 
 
 class Simplifier:

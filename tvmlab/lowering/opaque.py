@@ -1,0 +1,125 @@
+"""Nests of stages that are no te.compute: scans, extern statements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..core.build import binary, const
+from ..core.node import Buffer, Call, For, Load, Stmt, Store, Var
+from ..core.text import identifier
+from ..core.walk import replace as with_fields
+from ..core.walk import rewrite, seq
+from ..schedule.state import Stage, is_compute
+
+if TYPE_CHECKING:
+    from .bounds import Domain
+    from .nest import Nest
+
+
+# ---------------------------------------------------------------- scan
+
+
+def adopt_scan(nest: Nest, stage: Stage) -> None:
+    """The states, their updates and (where the scan alone reads them) their initial values share one memory."""
+    op: Any = stage.op
+    for out, state, update, init in zip(op.outputs, op.state_placeholder, op.updates, op.init, strict=True):
+        buffer = nest.buffers.get(out)
+        if buffer is None:
+            shape = tuple(out.shape)
+            buffer = Buffer(identifier(out.name), shape, out.dtype, scope=nest.bounds.of[stage.index].scope)
+            nest.buffers[out] = buffer
+        shared = [state, update]
+        nest.owned.add(nest.ready.home[update])
+        if shares(nest, stage, init):
+            shared.append(init)
+            nest.owned.add(nest.ready.home[init])
+        for t in shared:
+            nest.buffers[t] = buffer
+            nest.absolute.add(t)
+        nest.absolute.add(out)
+
+
+def shares(nest: Nest, scan: Stage, init: Any) -> bool:
+    """May the initial values be computed straight into the state's memory?"""
+    home = nest.bounds.table[nest.ready.home[init]]
+    readers = [s for s in nest.ready.stages if init in s.op.inputs and s is not scan]
+    return is_compute(home) and not readers and init not in nest.params and home.attach.kind == "root" and home.layout is None
+
+
+def scan_nest(nest: Nest, stage: Stage, d: Domain) -> Stmt:
+    """init; for t: update"""
+    op: Any = stage.op
+    table, of = nest.bounds.table, nest.bounds.of
+    homes = list(dict.fromkeys(nest.ready.home[t] for t in op.updates))
+    updates = seq(*[nest.realize(table[i], seq()) for i in homes])
+    loop = nest.wrap(stage, d, stage.leaves, updates)
+    for axis in reversed(stage.env_threads):
+        extent = axis.dom.extent if axis.dom is not None else const(1)
+        loop = For(axis.var, const(0), extent, "thread", loop, axis.thread_tag, nest.origin(stage, axis))
+    starts = []
+    for out, init in zip(op.outputs, op.init, strict=True):
+        home = nest.ready.home[init]
+        starts.append(nest.nest(table[home], of[home]) if home in nest.owned else copy(nest, init, out))
+    return seq(*starts, loop)
+
+
+def copy(nest: Nest, source: Any, target: Any) -> Stmt:
+    """for i: target[i] = source[i], over the shape of the source"""
+    axes = [Var(f"i{k}") for k in range(source.ndim)]
+    indices = tuple(axes)
+    read = nest.value(Load(source, indices, source.dtype), {}, nest.bounds.facts)
+    body: Stmt = Store(nest.buffers[target], indices, read)
+    for v, extent in reversed(list(zip(axes, source.shape, strict=True))):
+        body = For(v, const(0), extent, "serial", body)
+    return body
+
+
+# ---------------------------------------------------------------- extern
+
+
+def extern_nest(nest: Nest, stage: Stage, d: Domain) -> Stmt:
+    """The statement, over the real buffers."""
+    op: Any = stage.op
+    pairs = [*zip(op.in_buffers, op.sources, strict=True), *zip(op.out_buffers, op.outputs, strict=True)]
+    return over(nest, op.body, [(b, nest.buffers[t]) for b, t in pairs])
+
+
+def over(nest: Nest, body: Stmt, pairs: list[tuple[Buffer, Buffer]]) -> Stmt:
+    """`body` with the declared buffers (and their variables) replaced by the real ones."""
+    swap = dict(pairs)
+    handles: dict[Any, Any] = {}
+    for declared, real in pairs:
+        handles[declared.data] = real.data
+        for mine, theirs in zip((*(declared.strides or ()), declared.offset), (*_strides(real), const(0)), strict=False):
+            if isinstance(mine, Var):
+                handles[mine] = theirs
+        for mine, theirs in zip(declared.shape, real.shape, strict=True):
+            if isinstance(mine, Var):
+                handles[mine] = theirs
+
+    def rule(x: Any) -> Any:
+        if type(x) is Var:
+            return handles.get(x)
+        if isinstance(x, (Load, Store)) and x.buffer in swap:
+            return with_fields(x, buffer=swap[x.buffer])
+        if isinstance(x, Call) and any(a in swap for a in x.args if isinstance(a, Buffer)):
+            return with_fields(x, args=tuple(swap.get(a, a) if isinstance(a, Buffer) else a for a in x.args))
+        return None
+
+    return rewrite(body, rule)
+
+
+def _strides(b: Buffer) -> list[Any]:
+    if b.strides is not None:
+        return list(b.strides)
+    strides: list[Any] = []
+    step: Any = const(1)
+    for extent in reversed(b.shape):
+        strides.insert(0, step)
+        step = binary("*", step, extent)
+    return strides
+
+
+SPECIAL: dict[str, Callable[[Any, Stage, Any], Stmt]] = {"scan": scan_nest, "extern": extern_nest}
+

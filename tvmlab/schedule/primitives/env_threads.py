@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ...core.error import ScheduleError, ScheduleTypeError
+from ...core.node import THREAD, IterVar
+from ..state import State
+from . import StageIndex
+
+
+def env_threads(state: State, stage: StageIndex, threads: Any) -> tuple[State, None]:
+    """Launch threads around a whole scan.
+
+        for t in range(n):           ->     for bx in thread("blockIdx.x", 8):
+            <update>                            for t in range(n):
+                                                    <update>
+
+    Refused: a stage that is no scan, a second call, something that is no thread axis.
+    """
+    s = state.stages[stage]
+    axes = tuple(threads) if isinstance(threads, (list, tuple)) else (threads,)
+    for a in axes:
+        if not isinstance(a, IterVar) or a.iter_type != THREAD:
+            raise ScheduleTypeError("not-a-thread", f"env_threads of {s.name}: {a!r} is no thread axis")
+    if s.op.kind != "scan":
+        raise ScheduleError("env-threads-scan", f"env_threads launches threads around a scan; {s.name} is a {s.op.kind}")
+    if s.env_threads:
+        raise ScheduleError("env-threads-twice", f"env_threads of {s.name} was set before")
+    return state.with_stage(replace(s, env_threads=axes)), None

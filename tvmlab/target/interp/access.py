@@ -1,0 +1,126 @@
+"""Checked reads and writes as Python text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...core import dtype as dt
+from ...core.node import Expr, Load, Store
+from .writer import Place, Writer
+
+
+def read(w: Writer, e: Load) -> str:
+    """The text of a load: a temporary."""
+    p = w.place(e.buffer)
+    _check_dtype(w, p, e.dtype, len(e.indices), "reads")
+    w.block.loads[_owner(p)] += dt.lanes(e.dtype)
+    if dt.lanes(e.dtype) > 1 or e.mask is not None:
+        return _read_vector(w, p, e)
+    at, result = _indices(w, e.indices), w.fresh("t")
+    inside = _inside(w, p, at)
+    if inside:
+        w.line(f"if {inside}:")
+        w.depth += 1
+    _read_scalar(w, p, at, result)
+    if inside:
+        w.depth -= 1
+        w.line(f"else: {result} = R.outside({p.record}, ({_tuple(at)}), {w.at(p.buffer)}, 'read')")
+    return result
+
+
+def _read_scalar(w: Writer, p: Place, at: list[str], result: str) -> None:
+    a = w.atom(_address(p, at)) if p.init or p.writer else _address(p, at)
+    w.line(f"{result} = {p.view}[{a}]")
+    if p.init:
+        w.line(f"if {p.init}[{a}] < {p.version}: {result} = R.unwritten({p.record}, {a}, {w.at(p.buffer)})")
+    if p.writer:
+        w.line(f"if {p.writer}[{a}] != R.task: R.note_read({p.record}, {a}, {w.at(p.buffer)})")
+
+
+def _read_vector(w: Writer, p: Place, e: Load) -> str:
+    at = _indices(w, e.indices)
+    mask = "None" if e.mask is None else w.value(e.mask)
+    count = dt.lanes(e.dtype)
+    text = w.atom(
+        f"R.load({p.record}, ({_tuple(at)}), {mask}, {count}, {w.at(p.buffer)}, {w.options.bounds}, {p.version})"
+    )
+    return text if count > 1 else w.atom(f"one({text})")
+
+
+def write(w: Writer, s: Store) -> None:
+    p = w.place(s.buffer)
+    _check_dtype(w, p, s.value.dtype, len(s.indices), "stores")
+    lanes = max(dt.lanes(x.dtype) for x in (*s.indices, s.value))
+    w.block.stores[_owner(p)] += lanes
+    text = w.atom(w.value(s.value))
+    if lanes == 1 and s.mask is None:
+        write_scalar(w, p, s.indices, text)
+        return
+    at = _indices(w, s.indices)
+    mask = "None" if s.mask is None else w.value(s.mask)
+    what = f"{p.record}, ({_tuple(at)}), {text}, {mask}, {lanes}"
+    w.line(f"R.store({what}, {w.at(p.buffer)}, {w.options.bounds}, {p.version})")
+
+
+def write_scalar(w: Writer, p: Place, indices: Sequence[Expr], text: str) -> None:
+    """`buffer[indices] = text`, with the checks."""
+    at = _indices(w, indices)
+    inside = _inside(w, p, at)
+    if inside:
+        w.line(f"if {inside}:")
+        w.depth += 1
+    a = w.atom(_address(p, at)) if p.init or p.writer else _address(p, at)
+    if p.writer:
+        w.line(f"if {p.writer}[{a}] != R.task: R.note_write({p.record}, {a}, {w.at(p.buffer)}, {text})")
+    w.line(f"{p.view}[{a}] = {text}")
+    if p.init:
+        w.line(f"{p.init}[{a}] = {p.version}")
+    if inside:
+        w.depth -= 1
+        w.line(f"else: R.outside({p.record}, ({_tuple(at)}), {w.at(p.buffer)}, 'write')")
+
+
+def _indices(w: Writer, indices: Sequence[Expr]) -> list[str]:
+    return [w.atom(w.index(i)) for i in indices]
+
+
+def _tuple(at: list[str]) -> str:
+    return "".join(f"{i}, " for i in at)
+
+
+def _inside(w: Writer, p: Place, at: list[str]) -> str:
+    """The condition of a legal access; "" when there is nothing to check."""
+    if not w.options.bounds:
+        return ""
+    parts = [f"0 <= {i} < {n}" for i, n in zip(at, p.shape) if not _within(i, n)]
+    if p.loose:
+        parts.append(f"0 <= {_address(p, at)} < {p.record}.size")
+    return " and ".join(parts)
+
+
+def _within(i: str, n: str) -> bool:
+    return i.isdigit() and n.isdigit() and int(i) < int(n)
+
+
+def _address(p: Place, at: list[str]) -> str:
+    if p.strides is not None:
+        terms = [i if s == "1" else f"{i}*{s}" for i, s in zip(at, p.strides)]
+        return " + ".join([t for t in [*terms, p.offset] if t != "0"]) or "0"
+    text = at[0] if at else "0"
+    for i, n in zip(at[1:], p.shape[1:]):
+        text = f"({text})*{n} + {i}"
+    return text if p.offset == "0" else f"{text} + {p.offset}"
+
+
+def _owner(p: Place) -> str:
+    owner = p.buffer.logical or p.buffer
+    return str(owner.name)
+
+
+def _check_dtype(w: Writer, p: Place, dtype: str, rank: int, verb: str) -> None:
+    b: Any = p.buffer
+    if dt.element(dtype) != dt.element(b.dtype):
+        raise w.refuse("access-dtype", f"this {verb} {dtype}, but {b.name} holds {b.dtype}")
+    if rank != len(b.shape):
+        raise w.refuse("access-rank", f"this {verb} {b.name} with {rank} indices, but it has {len(b.shape)} dimensions")

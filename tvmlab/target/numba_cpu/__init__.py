@@ -1,0 +1,182 @@
+"""Programs as Python source for Numba: text that runs wherever numpy and numba do."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import linecache
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from ...core import dtype as dt
+from ...core.error import BuildError
+from ...core.node import Buffer, Store, Var
+from ...core.program import Function, Program
+from ...core.walk import walk
+from ..base import Compiled, Target, TargetKind
+from .expand import expand
+from .machine import compiling_for
+from .printer import NumbaPrinter, has_vectors
+from .text import kernel_name, module_text, pieces
+
+POOL = threading.RLock()  # Numba's workqueue threads abort the process when two parallel kernels run at once
+_compiled: dict[str, Compiled] = {}
+
+
+def source(program: Program, target: Target) -> str:
+    """A whole module: imports, vocabulary, kernel, and the function that takes arrays."""
+    return _text(program)[0]
+
+
+def _text(program: Program) -> tuple[str, bool]:
+    """The module's source, and whether it has parallel loops."""
+    if len(program.functions) != 1:
+        names = ", ".join(f.name for f in program.functions)
+        raise BuildError("several-functions", f"the target `numba` runs programs of one function, not of {len(program.functions)} ({names})")
+    fn = program.entry
+    body = expand(fn.body)
+    p = NumbaPrinter(direct=has_vectors(body), contract=dict(fn.attrs).get("fp", "contract") == "contract")
+    for x in (*fn.params, *fn.sizes):
+        p.names(x)
+    p.block(body)
+    return module_text(fn, p, p.lines, p.made, p.parallel, p.contract), p.parallel
+
+
+def compile(program: Program, target: Target) -> Compiled:
+    """Machine code for the program, made now; equal sources are compiled once per process."""
+    text, parallel = _text(program)
+    fn = program.entry
+    key = hashlib.sha256(f"{target}\n{text}\n{_signature_text(fn)}".encode()).hexdigest()
+    if key not in _compiled:
+        _compiled[key] = _compile(fn, text, key, parallel, target)
+    return _compiled[key]
+
+
+def _signature_text(fn: Function) -> str:
+    return str([x.dtype for x in (*fn.params, *fn.sizes)])
+
+
+def _compile(fn: Function, text: str, key: str, parallel: bool, target: Target) -> Compiled:
+    kernel = _load(text, key, kernel_name(fn))
+    with compiling_for(target):
+        kernel.compile(_signature(fn))
+    kernel.disable_compile()
+    name = kernel.signatures[0]
+    threads = [target.threads]
+    return Compiled(
+        call=_caller(fn, kernel, parallel, threads),
+        source=text,
+        ir=lambda: str(kernel.inspect_llvm(name)),
+        asm=lambda: str(kernel.inspect_asm(name)),
+        extra={
+            "kernel": kernel,
+            "export": lambda path: Path(path).write_text(text),
+            "set_num_threads": lambda n: threads.__setitem__(0, n),
+        },
+    )
+
+
+def _load(text: str, key: str, name: str) -> Any:
+    """Run the source's own part; its copy of the prelude is left out for the imported one, so that types are made once."""
+    from . import prelude as vocabulary
+
+    filename = f"<tvmlab numba {key[:12]}>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    tree = ast.parse(text, filename)
+    known = pieces()
+    tree.body = [n for n in tree.body if not _in_prelude(n, known)]
+    space: dict[str, Any] = {**vars(vocabulary), "__name__": f"tvmlab_numba_{key[:12]}", "__file__": filename}
+    exec(_code(tree, filename), space)
+    return space[name]
+
+
+def _in_prelude(n: ast.stmt, known: Any) -> bool:
+    if isinstance(n, (ast.FunctionDef, ast.ClassDef)):
+        return n.name in known
+    if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name):
+        return n.targets[0].id in known
+    return isinstance(n, ast.Expr)
+
+
+def _code(tree: ast.Module, filename: str) -> Any:
+    import builtins
+
+    return builtins.compile(tree, filename, "exec")
+
+
+def _signature(fn: Function) -> tuple[Any, ...]:
+    from numba import types
+
+    written = {x.buffer for x in walk(fn.body) if isinstance(x, Store)}
+
+    def of(x: Buffer | Var) -> Any:
+        if isinstance(x, Var):
+            return types.float32 if x.dtype == "float16" else getattr(types, "boolean" if x.dtype == "bool" else x.dtype)
+        element = {"bool": types.boolean, "float16": types.uint16}.get(x.dtype) or getattr(types, x.dtype)
+        return types.Array(element, 1, "C", readonly=x not in written)
+
+    return (*[of(x) for x in fn.params], *[types.int64 for _ in fn.sizes])
+
+
+def _caller(fn: Function, kernel: Any, parallel: bool, threads: list[int]) -> Callable[[Sequence[Any], Sequence[Any]], None]:
+    """`call(arrays, scalars)`: buffers and numbers in the order of the parameters, then the sizes."""
+    import numpy as np
+
+    order = [isinstance(x, Buffer) for x in fn.params]
+    halves = [isinstance(x, Buffer) and x.dtype == "float16" for x in fn.params]
+    scalars = [x for x in fn.params if isinstance(x, Var)]
+    convert = [_number_type(np, v.dtype) for v in scalars] + [int] * len(fn.sizes)
+
+    def call(arrays: Sequence[Any], numbers: Sequence[Any]) -> None:
+        flat, given = iter(arrays), iter([c(n) for c, n in zip(convert, numbers, strict=True)])
+        arguments = [
+            next(flat).reshape(-1).view(np.uint16) if half else next(flat).reshape(-1) if is_buffer else next(given)
+            for is_buffer, half in zip(order, halves, strict=True)
+        ]
+        kernel(*arguments, *given)
+
+    return _in_parallel(call, threads) if parallel else call
+
+
+def _number_type(np: Any, dtype: str) -> Any:
+    if dtype == "float16":
+        return lambda x: np.float32(np.float16(x))
+    return getattr(np, "bool_" if dt.is_bool(dtype) else dtype)
+
+
+def _in_parallel(call: Any, threads: list[int]) -> Any:
+    """With the number of threads asked for, and one call at a time where the threading layer needs that."""
+    import numba
+
+    def run(arrays: Sequence[Any], numbers: Sequence[Any]) -> None:
+        with POOL if one_at_a_time() else nullcontext():
+            before = numba.get_num_threads()
+            numba.set_num_threads(min(threads[0] or before, numba.config.NUMBA_NUM_THREADS))
+            try:
+                call(arrays, numbers)
+            finally:
+                numba.set_num_threads(before)
+
+    return run
+
+
+def one_at_a_time() -> bool:
+    """Only the workqueue layer cannot run two calls at once; before the first call nobody knows which layer it is."""
+    import numba
+
+    try:
+        return bool(numba.threading_layer() == "workqueue")
+    except ValueError:
+        return True
+
+
+TARGET = TargetKind(
+    name="numba",
+    about="Python source for Numba: readable, and runs with numpy and numba alone",
+    source=source,
+    compile=compile,
+    scopes=frozenset({"global", "local"}),
+)
