@@ -213,6 +213,9 @@ class PyPrinter:
     def stored(self, v: Expr) -> str:
         return self.loose(v)
 
+    def prefetch(self, pointer: Expr) -> None:
+        """A hint, which Python cannot give."""
+
     def alloc(self, s: Alloc) -> None:
         b = s.buffer
         size = " * ".join(self.index(x, 10) for x in b.shape) or "1"
@@ -242,7 +245,7 @@ class PyPrinter:
         return f"{self.index(s.lo)}, {self.index(s.lo + s.extent)}"
 
     def refuse(self, e: Any, rule: str, why: str, **more: Any) -> BuildError:
-        return BuildError(rule, f"the target `{self.target}` {why}", where=[*self.place, show(e)], **more)
+        return BuildError(rule, f"the target `{self.target}` {why}", where=[*self.place, "    " * len(self.place) + show(e)], **more)
 
 
 def _literal_is_typed(e: Expr) -> bool:
@@ -468,7 +471,9 @@ def _let_stmt(p: PyPrinter, s: LetStmt) -> None:
 
 
 def _evaluate(p: PyPrinter, s: Evaluate) -> None:
-    if not isinstance(s.value, Const):
+    if isinstance(s.value, Call) and s.value.name == "prefetch":
+        p.prefetch(s.value.args[0])
+    elif not isinstance(s.value, Const):
         p.emit(p.loose(s.value))
 
 
