@@ -376,7 +376,7 @@ def _call(p: PyPrinter, e: Call) -> Printed:
         e = Call(libm_name(p, e), e.args, e.dtype)
     if e.kind == "packed":
         raise p.refuse(
-            e, "packed-call", f"cannot call the Python function `{e.name}` from compiled code", legal=["target interp", "target llvm"]
+            e, "packed-call", f"cannot call the Python function `{e.name}` from compiled code", legal=["target llvm", "target interp"]
         )
     if e.name == "if_then_else":
         return _ternary(p, *e.args)

@@ -15,7 +15,8 @@ from ...core.node import Alloc, Bin, Broadcast, Buffer, Call, Const, Expr, For, 
 from ...core.walk import constant, map_children, replace, rewrite, seq, substitute, uses, walk
 
 CAP = 300  # statements that one nest of unrolled loops may become: beyond, compiling takes seconds
-REGISTERS = 64  # variables that one buffer may become
+REGISTERS = 64  # variables that one buffer may become,
+WRITTEN_OUT = 32  # and when loops that nobody marked are written out for it: no more than registers of vectors
 REGISTER_BYTES = 8192
 
 
@@ -52,7 +53,8 @@ def _expand_tile(s: Alloc) -> Stmt:
         return s
     body = _write_out_indexing(s.body, s.buffer)
     tile = replace(s, body=body)
-    return tile if registers(tile) is not None else s
+    pieces = registers(tile)
+    return tile if pieces is not None and len(pieces) <= WRITTEN_OUT else s
 
 
 def _write_out_indexing(s: Stmt, b: Buffer) -> Stmt:
