@@ -6,82 +6,27 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from .core.build import all_ as all
-from .core.build import any_ as any
-from .core.build import binary, const, if_then_else
-from .core.error import MissingName
-from .core.intrin import (
-    abs,
-    acos,
-    acosh,
-    asin,
-    asinh,
-    atan,
-    atan2,
-    atanh,
-    ceil,
-    ceildiv,
-    clz,
-    copysign,
-    cos,
-    cosh,
-    div,
-    erf,
-    exp,
-    exp2,
-    exp10,
-    floor,
-    floordiv,
-    floormod,
-    fmod,
-    hypot,
-    indexdiv,
-    indexmod,
-    infinity,
-    isfinite,
-    isinf,
-    isnan,
-    ldexp,
-    likely,
-    log,
-    log1p,
-    log2,
-    log10,
-    max_value,
-    min_value,
-    nearbyint,
-    nextafter,
-    popcount,
-    power,
-    reinterpret,
-    round,
-    rsqrt,
-    sigmoid,
-    sin,
-    sinh,
-    sqrt,
-    tan,
-    tanh,
-    trunc,
-    truncdiv,
-    truncmod,
+from ..core.build import all_ as all
+from ..core.build import any_ as any
+from ..core.build import binary, const, if_then_else
+from ..core.error import MissingName
+from ..core.intrin import (
+    abs, acos, acosh, asin, asinh, atan, atan2, atanh, ceil, ceildiv, clz, copysign, cos, cosh, div, erf, exp, exp2,
+    exp10, floor, floordiv, floormod, fmod, hypot, indexdiv, indexmod, infinity, isfinite, isinf, isnan, ldexp,
+    likely, log, log1p, log2, log10, max_value, min_value, nearbyint, nextafter, popcount, power, reinterpret, round,
+    rsqrt, sigmoid, sin, sinh, sqrt, tan, tanh, trunc, truncdiv, truncmod,
 )  # fmt: skip
-from .core.node import IterVar, Range, Var
-from .expr import classic as _classic  # gives nodes their classic field names
-from .expr.buffer import decl_buffer
-from .expr.extern import ExternOp, extern
-from .expr.intrin import (
-    TensorComputeOp,
-    TensorIntrin,
-    TensorIntrinCall,
-    decl_tensor_intrin,
-    get_intrin,
-    register_intrin,
+from ..core.node import IterVar, Range, Var
+from ..expr import classic as _classic  # gives nodes their classic field names
+from ..expr.buffer import decl_buffer
+from ..expr.extern import ExternOp, extern
+from ..expr.intrin import (
+    TensorComputeOp, TensorIntrin, TensorIntrinCall, decl_tensor_intrin, get_intrin, register_intrin,
 )  # fmt: skip
-from .expr.reduce import comm_reducer, max, min, prod, reduce_axis, sum
-from .expr.scalar import AXIS_SEPARATOR, size_var, thread_axis, var
-from .expr.scan import ScanOp, scan
-from .expr.tensor import ComputeOp, Operation, PlaceholderOp, Tensor, TensorSlice, compute, placeholder, tag_scope
+from ..expr.reduce import comm_reducer, max, min, prod, reduce_axis, sum
+from ..expr.scalar import AXIS_SEPARATOR, size_var, thread_axis, var
+from ..expr.scan import ScanOp, scan
+from ..expr.tensor import ComputeOp, Operation, PlaceholderOp, Tensor, TensorSlice, compute, placeholder, tag_scope
 
 # schedules are above expressions: loaded on first use
 _LATER = {"create_schedule": "tvmlab.face.api", "Schedule": "tvmlab.face.api"}
