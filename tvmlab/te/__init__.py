@@ -1,6 +1,6 @@
 """Tensor expressions, under their classic names: `from tvmlab import te`."""
 
-# ruff: noqa: F401
+# ruff: noqa: F401, I001
 from __future__ import annotations
 
 from importlib import import_module

@@ -1,6 +1,6 @@
 """Nodes, built-in functions, buffers and the statement builder, under their classic names: `from tvmlab import tir`."""
 
-# ruff: noqa: F401
+# ruff: noqa: F401, I001
 from __future__ import annotations
 
 from typing import Any
