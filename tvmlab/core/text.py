@@ -17,8 +17,34 @@ from typing import Any
 
 from . import dtype as dt
 from .node import (
-    AllReduce, Alloc, Attr, Barrier, Bin, Broadcast, Buffer, Call, Cast, Combiner, Const, Evaluate, Expr, For, If, Let,
-    LetStmt, Load, Node, Not, Ramp, Reduce, Select, Seq, Stmt, Store, Var, While,
+    Alloc,
+    AllReduce,
+    Attr,
+    Barrier,
+    Bin,
+    Broadcast,
+    Buffer,
+    Call,
+    Cast,
+    Combiner,
+    Const,
+    Evaluate,
+    Expr,
+    For,
+    If,
+    Let,
+    LetStmt,
+    Load,
+    Node,
+    Not,
+    Ramp,
+    Reduce,
+    Select,
+    Seq,
+    Stmt,
+    Store,
+    Var,
+    While,
 )  # fmt: skip
 
 PRECEDENCE = {
@@ -165,8 +191,8 @@ EXPR: dict[type, Callable[[Printer, Any], tuple[str, int]]] = {
     Call: _call,
     Load: _load,
     Reduce: _reduce,
-    Ramp: lambda p, e: (f"ramp({p.expr(e.base)}, {p.expr(e.stride)}, {e.count})", ATOM),
-    Broadcast: lambda p, e: (f"broadcast({p.expr(e.value)}, {e.count})", ATOM),
+    Ramp: lambda p, e: (f"[{p.subscript(e)}]", ATOM),
+    Broadcast: lambda p, e: EXPR[type(e.value)](p, e.value),
     Let: lambda p, e: (f"let({p.names(e.var)} = {p.expr(e.value)}, {p.expr(e.body)})", ATOM),
 }
 

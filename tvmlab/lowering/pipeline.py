@@ -19,6 +19,7 @@ from .bounds import Bounds
 from .config import DEFAULT, Config
 from .nest import Nest
 from .normalise import normalise
+from .obligations import of_bounds
 
 # What `lower` shows: loops a person reads. Each is the name of a file in passes/.
 READABLE = (
@@ -44,7 +45,8 @@ def loops(state: State, args: Sequence[Any], name: str = "main", binds: Mapping[
     bounds = Bounds(ready)
     params, buffers = parameters(state, args, binds or {})
     body = Nest(ready, bounds, buffers, config.keep_unit_loops).build()
-    notes = tuple(dict.fromkeys([*ready.notes, *(text for _, text in bounds.notes)]))
+    open_ones = [str(o) for o in of_bounds(bounds)]
+    notes = tuple(dict.fromkeys([*ready.notes, *open_ones]))
     sizes = tuple(v for v in _shape_variables(params) if v not in params)
     inputs = tuple(i for i, a in enumerate(args) if isinstance(a, Tensor) and isinstance(a.op, PlaceholderOp))
     return Program((Function(name, params, body, sizes, (("inputs", inputs),)),), notes)

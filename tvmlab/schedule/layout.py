@@ -16,8 +16,7 @@ from ..core.affine import NOTHING, Atom, Facts, Lin, floordiv, floormod, lin, nu
 from ..core.build import to_expr as expression
 from ..core.error import ScheduleError
 from ..core.node import Expr, Var
-
-SEPARATOR = "te.AXIS_SEPARATOR"
+from ..expr.scalar import AXIS_SEPARATOR as SEPARATOR
 
 
 class Layout:

@@ -42,7 +42,9 @@ def _read_vector(w: Writer, p: Place, e: Load) -> str:
     at = _indices(w, e.indices)
     mask = "None" if e.mask is None else w.value(e.mask)
     count = dt.lanes(e.dtype)
-    text = w.atom(f"R.load({p.record}, ({_tuple(at)}), {mask}, {count}, {w.at(p.buffer)}, {w.options.bounds}, {p.version})")
+    text = w.atom(
+        f"R.load({p.record}, ({_tuple(at)}), {mask}, {count}, {w.at(p.buffer)}, {w.options.bounds}, {p.version})"
+    )
     return text if count > 1 else w.atom(f"one({text})")
 
 
@@ -57,9 +59,8 @@ def write(w: Writer, s: Store) -> None:
         return
     at = _indices(w, s.indices)
     mask = "None" if s.mask is None else w.value(s.mask)
-    w.line(
-        f"R.store({p.record}, ({_tuple(at)}), {text}, {mask}, {lanes}, {w.at(p.buffer)}, {w.options.bounds}, {p.version})"
-    )
+    what = f"{p.record}, ({_tuple(at)}), {text}, {mask}, {lanes}"
+    w.line(f"R.store({what}, {w.at(p.buffer)}, {w.options.bounds}, {p.version})")
 
 
 def write_scalar(w: Writer, p: Place, indices: Sequence[Expr], text: str) -> None:

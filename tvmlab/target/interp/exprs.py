@@ -14,7 +14,21 @@ import numpy as np
 
 from ...core import dtype as dt
 from ...core.node import (
-    ARITH, COMPARE, Bin, Broadcast, Call, Cast, Const, Expr, Let, Load, Not, Ramp, Reduce, Select, Var,
+    ARITH,
+    COMPARE,
+    Bin,
+    Broadcast,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Let,
+    Load,
+    Not,
+    Ramp,
+    Reduce,
+    Select,
+    Var,
 )  # fmt: skip
 from . import maths
 from .access import read
@@ -188,7 +202,9 @@ def _kind(w: Writer, dtype: str) -> str:
 
 
 def _reduce(w: Writer, e: Reduce, exact: bool) -> str:
-    raise w.refuse("unlowered-reduction", f"a reduction ({e.combiner.name}) stands inside the loops: lower the program first")
+    raise w.refuse(
+        "unlowered-reduction", f"a reduction ({e.combiner.name}) stands inside the loops: lower the program first"
+    )
 
 
 EXPR: dict[type, Callable[[Writer, Any, bool], str]] = {

@@ -52,12 +52,26 @@ class Machine:
             raise Stop
 
     def report(
-        self, site: int, loops: Loops, rule: str, message: str, hint: str = "", *, index: Sequence[int] = (), more: Any = ()
+        self,
+        site: int,
+        loops: Loops,
+        rule: str,
+        message: str,
+        hint: str = "",
+        *,
+        index: Sequence[int] = (),
+        more: Any = (),
     ) -> None:
         s = self.sites[site]
         tensor = s.buffer.name if s.buffer is not None else ""
         error = InterpError(
-            rule, message, [*s.where(loops), *more], hint=hint, tensor=tensor, index=index, loops=dict(zip(s.loops, loops))
+            rule,
+            message,
+            [*s.where(loops), *more],
+            hint=hint,
+            tensor=tensor,
+            index=index,
+            loops=dict(zip(s.loops, loops)),
         )
         self.fault(error, site)
 
@@ -71,7 +85,9 @@ class Machine:
         else:
             at = index
             bad = [d for d, (i, n) in enumerate(zip(index, m.shape)) if not 0 <= i < n]
-            parts = [f"index {index[d]} in dimension {d} of {element(name, index)} is not in {span(m.shape[d])}" for d in bad]
+            parts = [
+                f"index {index[d]} in dimension {d} of {element(name, index)} is not in {span(m.shape[d])}" for d in bad
+            ]
             if not bad:
                 parts = [f"{element(name, index)} is element {m.address(index)} of its memory, which has {m.size}"]
             text = f"{', '.join(parts)}; its shape is {m.shape}"
@@ -106,28 +122,40 @@ class Machine:
     def shift(self, b: Any, bits: int, site: int, loops: Loops) -> Any:
         bad = (b < 0) | (b >= bits)
         if bad if isinstance(b, int) else np.any(bad):
-            self.report(site, loops, "shift-range", f"shift of a {bits}-bit integer by {b}: only 0..{bits - 1} is defined")
+            self.report(
+                site, loops, "shift-range", f"shift of a {bits}-bit integer by {b}: only 0..{bits - 1} is defined"
+            )
             return 0 if isinstance(b, int) else np.where(bad, 0, b).astype(b.dtype)
         return b
 
     # ------------------------------------------------------------ memory
 
     def parameter(
-        self, k: int, shape: tuple[int, ...], strides: tuple[int, ...] | None, offset: int, logical: Any, forget: bool, track: bool
+        self,
+        k: int,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...] | None,
+        offset: int,
+        logical: Any,
+        forget: bool,
+        track: bool,
     ) -> Memory:
         """The memory of buffer parameter `k`, whose shape is checked against the array's."""
         array, buffer = self.arrays[k], self.buffers[k]
         want = shape if logical is None else logical
         if tuple(array.shape) != tuple(want):
             raise InterpError(
-                "argument-shape", f"argument {buffer.name} has shape {tuple(array.shape)}, but the program needs {tuple(want)}"
+                "argument-shape",
+                f"argument {buffer.name} has shape {tuple(array.shape)}, but the program needs {tuple(want)}",
             )
         m = Memory(buffer, memory_of(array), shape, strides, offset, logical)
         if logical is not None and shape[0] > m.size:
             m.shape = (m.size,)
         return m.shadowed(forget, track)
 
-    def allocation(self, k: int, shape: tuple[int, ...], strides: Any, logical: Any, forget: bool, track: bool) -> Memory:
+    def allocation(
+        self, k: int, shape: tuple[int, ...], strides: Any, logical: Any, forget: bool, track: bool
+    ) -> Memory:
         return allocate(self.buffers[k], shape, strides, logical).shadowed(forget, track)
 
     # ------------------------------------------------------------ vectors
@@ -149,7 +177,15 @@ class Machine:
         return address, on
 
     def load(
-        self, m: Memory, index: tuple[Any, ...], mask: Any, count: int, site: int, loops: Loops, bounds: bool, version: int
+        self,
+        m: Memory,
+        index: tuple[Any, ...],
+        mask: Any,
+        count: int,
+        site: int,
+        loops: Loops,
+        bounds: bool,
+        version: int,
     ) -> Any:
         address, on = self.lanes(m, index, mask, count, site, loops, "read", bounds)
         if m.init is not None and version:
@@ -163,9 +199,17 @@ class Machine:
         return value
 
     def store(
-        self, m: Memory, index: tuple[Any, ...], value: Any, mask: Any, count: int, site: int, loops: Loops, bounds: bool,
+        self,
+        m: Memory,
+        index: tuple[Any, ...],
+        value: Any,
+        mask: Any,
+        count: int,
+        site: int,
+        loops: Loops,
+        bounds: bool,
         version: int,
-    ) -> None:  # fmt: skip
+    ) -> None:
         address, on = self.lanes(m, index, mask, count, site, loops, "write", bounds)
         lanes = np.broadcast_to(value, count)
         if m.writer is not None:
@@ -208,8 +252,6 @@ class Machine:
         if self.strict or clash.kind == "parallel":
             return False
         old = m.data[a]
-        if m.init is not None and not m.init[a]:
-            return False
         return bool(old == value) or bool(old != old and value != value)
 
     def race(
@@ -220,7 +262,9 @@ class Machine:
         lines = []
         if other is not None and self.sites[other].stmt is not self.sites[site].stmt:
             lines = [f"the other access: {headline(s)}" for s in [self.sites[other].stmt] if s is not None]
-        acts = f"both {verb2.removesuffix('s')} {what}" if verb == verb2 else f"{verb} {what}, {clash.second} {verb2} it"
+        acts = (
+            f"both {verb2.removesuffix('s')} {what}" if verb == verb2 else f"{verb} {what}, {clash.second} {verb2} it"
+        )
         sides = f"{clash.first} and {clash.second} {acts}" if verb == verb2 else f"{clash.first} {acts}"
         rule, head, hint = {
             "parallel": ("parallel-race", "race between iterations of a parallel loop", "this loop must stay serial"),
@@ -240,8 +284,11 @@ class Machine:
         if offset < 0 or extent < 0 or offset + extent > m.size:
             name = (m.buffer.logical or m.buffer).name
             verb = "write" if mask & 2 else "read"
-            text = f"elements {offset}..{offset + extent - 1} are not all in {span(m.size)}; its shape is {m.logical or m.shape}"
-            self.report(site, loops, f"out-of-bounds-{verb}", f"access_ptr outside {name}: {text}", index=m.element(offset))
+            last, shape = offset + extent - 1, m.logical or m.shape
+            text = f"elements {offset}..{last} are not all in {span(m.size)}; its shape is {shape}"
+            self.report(
+                site, loops, f"out-of-bounds-{verb}", f"access_ptr outside {name}: {text}", index=m.element(offset)
+            )
             return m.data[:0]
         self.touch(m, range(offset, offset + extent), mask, site, loops, version)
         return m.data[offset : offset + extent]

@@ -60,7 +60,7 @@ class Memory:
     def shadowed(self, forget: bool, track: bool) -> Memory:
         """With shadows: `forget`, nothing counts as written yet; `track`, who touches it is noted."""
         if forget:
-            self.init = memoryview(np.zeros(self.size, np.int32))
+            self.init = memoryview(np.zeros(self.size, np.int32))  # type: ignore[arg-type]
         if track:
             self.writer = [0] * self.size
         return self
@@ -107,7 +107,7 @@ def memory_of(array: Any) -> Any:
         return array.reshape(-1)
     if any(s < 0 or s % array.itemsize for s in array.strides):
         raise ValueError("strides must be positive and whole elements")
-    span = 0 if array.size == 0 else 1 + sum((n - 1) * (s // array.itemsize) for n, s in zip(array.shape, array.strides))
+    span = (
+        0 if array.size == 0 else 1 + sum((n - 1) * (s // array.itemsize) for n, s in zip(array.shape, array.strides))
+    )
     return np.lib.stride_tricks.as_strided(array, (span,), (array.itemsize,))
-
-

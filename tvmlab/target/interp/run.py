@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType
@@ -13,8 +14,8 @@ import numpy as np
 
 from ...core.node import Buffer, Var
 from ...core.program import Function, Program
-from . import exprs, maths, stmts, threads
 from .. import base
+from . import exprs, maths, stmts, threads
 from .machine import Machine, Stop
 from .report import InterpError, Report, Site
 from .sharing import watched
@@ -88,16 +89,11 @@ def run(
     given = _in_order(code.function, arrays)
     numbers = _scalars(code.function, given, scalars)
     counts = [0] * len(code.blocks)
-    R = Machine(
-        code.sites, code.buffers, given, limit=faults, packed=packed, strict=strict, exact_readers=code.threads
-    )
+    R = Machine(code.sites, code.buffers, given, limit=faults, packed=packed, strict=strict, exact_readers=code.threads)
     names = {**code.constants, "R": R, "N": counts}
     exec(code.code, names)
-    with np.errstate(all="ignore"):
-        try:
-            names["main"](numbers)
-        except Stop:
-            pass
+    with np.errstate(all="ignore"), suppress(Stop):
+        names["main"](numbers)
     return _report(code, counts, R)
 
 

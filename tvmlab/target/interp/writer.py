@@ -210,13 +210,17 @@ class Writer:
         return f"{self.site(buffer)}, ({values})"
 
     def refuse(self, rule: str, message: str, legal: Sequence[str] = (), hint: str = "") -> BuildError:
-        where = [headline(self.stmt), *origin_lines(getattr(self.stmt, "origin", None))] if self.stmt is not None else []
+        where = (
+            [headline(self.stmt), *origin_lines(getattr(self.stmt, "origin", None))] if self.stmt is not None else []
+        )
         return BuildError(rule, message, where, legal, hint)
 
     def place(self, buffer: Any) -> Place:
         found = self.places.get(buffer)
         if found is None:
-            raise self.refuse("unknown-buffer", f"`{buffer.name}` is used where it is neither a parameter nor allocated")
+            raise self.refuse(
+                "unknown-buffer", f"`{buffer.name}` is used where it is neither a parameter nor allocated"
+            )
         return found
 
     def variable(self, v: Var) -> str:

@@ -18,6 +18,7 @@ from ...core.program import Function, Program
 from ...core.walk import walk
 from ..base import Compiled, Target, TargetKind
 from .expand import expand
+from .machine import compiling_for
 from .printer import NumbaPrinter, has_vectors
 from .text import kernel_name, module_text, pieces
 
@@ -60,7 +61,8 @@ def _signature_text(fn: Function) -> str:
 
 def _compile(fn: Function, text: str, key: str, parallel: bool, target: Target) -> Compiled:
     kernel = _load(text, key, kernel_name(fn))
-    kernel.compile(_signature(fn))
+    with compiling_for(target):
+        kernel.compile(_signature(fn))
     kernel.disable_compile()
     name = kernel.signatures[0]
     threads = [target.threads]
