@@ -114,6 +114,9 @@ class Machine:
 
     def divide(self, f: Callable[[Any, Any], Any], a: Any, b: Any, site: int, loops: Loops) -> Any:
         """`f(a, b)` lane by lane; 0 where b is."""
+        a, b = np.asarray(a), np.asarray(b)
+        if b.dtype != a.dtype:  # one of them is a plain number, the same in all lanes
+            a, b = (a, b.astype(a.dtype)) if a.ndim else (a.astype(b.dtype), b)
         zero = b == 0
         if not zero.any():
             return f(a, b)
