@@ -79,6 +79,8 @@ class Names:
                 name = f"{base}_{count}"
             self.taken.add(name)
             self.of[thing] = found = name
+            if isinstance(thing, Buffer):
+                self.of.setdefault(thing.data, name)  # the handle that calls take reads like the buffer
         return found
 
     def release(self, thing: Any) -> None:

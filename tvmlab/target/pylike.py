@@ -213,6 +213,9 @@ class PyPrinter:
     def stored(self, v: Expr) -> str:
         return self.loose(v)
 
+    def prefetch(self, pointer: Expr) -> None:
+        """A hint, which Python cannot give."""
+
     def alloc(self, s: Alloc) -> None:
         b = s.buffer
         size = " * ".join(self.index(x, 10) for x in b.shape) or "1"
@@ -242,7 +245,7 @@ class PyPrinter:
         return f"{self.index(s.lo)}, {self.index(s.lo + s.extent)}"
 
     def refuse(self, e: Any, rule: str, why: str, **more: Any) -> BuildError:
-        return BuildError(rule, f"the target `{self.target}` {why}", where=[*self.place, show(e)], **more)
+        return BuildError(rule, f"the target `{self.target}` {why}", where=[*self.place, "    " * len(self.place) + show(e)], **more)
 
 
 def _literal_is_typed(e: Expr) -> bool:
@@ -373,7 +376,7 @@ def _call(p: PyPrinter, e: Call) -> Printed:
         e = Call(libm_name(p, e), e.args, e.dtype)
     if e.kind == "packed":
         raise p.refuse(
-            e, "packed-call", f"cannot call the Python function `{e.name}` from compiled code", legal=["target interp", "target llvm"]
+            e, "packed-call", f"cannot call the Python function `{e.name}` from compiled code", legal=["target llvm", "target interp"]
         )
     if e.name == "if_then_else":
         return _ternary(p, *e.args)
@@ -468,7 +471,9 @@ def _let_stmt(p: PyPrinter, s: LetStmt) -> None:
 
 
 def _evaluate(p: PyPrinter, s: Evaluate) -> None:
-    if not isinstance(s.value, Const):
+    if isinstance(s.value, Call) and s.value.name == "prefetch":
+        p.prefetch(s.value.args[0])
+    elif not isinstance(s.value, Const):
         p.emit(p.loose(s.value))
 
 

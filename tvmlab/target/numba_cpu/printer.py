@@ -198,6 +198,14 @@ class NumbaPrinter(PyPrinter):
             return f"{self.make(f'load{index.count}', 'loader', str(index.count))}({name}, {base})"
         return f"{self.helper('load_masked')}({name}, {base}{tail})"
 
+    def prefetch(self, pointer: Expr) -> None:
+        """Of an element in memory; a register is near enough."""
+        element = pointer.args[0] if isinstance(pointer, Call) and pointer.name == "address_of" else None
+        if isinstance(element, Load) and element.buffer not in self.registers:
+            i = element.indices[0]
+            at = self.index(i.base if isinstance(i, Ramp) else i)
+            self.emit(f"{self.helper('prefetch')}({self.names(element.buffer)}, {at})")
+
     def alloc(self, s: Alloc) -> None:
         pieces = registers(s)
         if pieces is not None:
