@@ -79,6 +79,8 @@ class Names:
                 name = f"{base}_{count}"
             self.taken.add(name)
             self.of[thing] = found = name
+            if isinstance(thing, Buffer):
+                self.of.setdefault(thing.data, name)  # the handle that calls take reads like the buffer
         return found
 
     def release(self, thing: Any) -> None:
@@ -206,9 +208,10 @@ def _for(p: Printer, s: For, depth: int) -> Lines:
     elif isinstance(s.lo, Const) and s.lo.value == 0:
         head = f"for {name} in {LOOPS[s.kind]}({p.expr(s.extent)}):"
     else:
+        from .affine import simplify
         from .build import binary
 
-        head = f"for {name} in {LOOPS[s.kind]}({p.expr(s.lo)}, {p.expr(binary('+', s.lo, s.extent))}):"
+        head = f"for {name} in {LOOPS[s.kind]}({p.expr(s.lo)}, {p.expr(simplify(binary('+', s.lo, s.extent)))}):"
     yield depth, head, s
     yield from p.block(s.body, depth + 1)
     p.names.release(s.var)

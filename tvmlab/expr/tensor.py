@@ -85,10 +85,11 @@ class Tensor(Operand):
 
     def as_expr(self) -> Expr:
         if self.ndim:
+            names = [a.name for a in self.op.axis[: self.ndim]] or [f"i{k}" for k in range(self.ndim)]
             raise ExpressionError(
                 "whole-tensor",
                 f"tensor {self.name} has {self.ndim} dimensions: arithmetic works on its elements",
-                legal=[f"{self.name}[{', '.join(a.name for a in self.op.axis) or 'i'}]"],
+                legal=[f"{self.name}[{', '.join(names)}]"],
             )
         return read(self, ())
 

@@ -97,7 +97,11 @@ class Module:
         parts += self.functions
         if self.parallel:
             parts.append(launcher)
-        wide = f' "prefer-vector-width"="{self.widest}" "min-legal-vector-width"="{self.widest}"' if self.widest > 128 else ""
+        wide = (
+            f' "prefer-vector-width"="{self.widest}" "min-legal-vector-width"="{self.widest}"'
+            if self.widest > 128
+            else ""
+        )
         parts.append(f"attributes #0 = {{ nounwind{wide} }}")
         parts += [
             f"attributes #2 = {{ alwaysinline nounwind{wide} }}",

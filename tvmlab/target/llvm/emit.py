@@ -1,6 +1,6 @@
 """Statements as LLVM IR: loops, branches, temporaries, and the entry function of a program.
 
-    int32 NAME(arrays..., scalars..., sizes...)     0, or a negative code: see FAILED and NO_MEMORY
+int32 NAME(arrays..., scalars..., sizes...)     0, or a negative code: see FAILED and NO_MEMORY
 """
 
 from __future__ import annotations
@@ -11,7 +11,22 @@ from typing import Any
 from ...core import dtype as dt
 from ...core.error import BuildError
 from ...core.node import (
-    AllReduce, Alloc, Attr, Barrier, Buffer, Const, Evaluate, For, If, LetStmt, Seq, Stmt, Store, Var, While,
+    Alloc,
+    AllReduce,
+    Attr,
+    Barrier,
+    Buffer,
+    Call,
+    Const,
+    Evaluate,
+    For,
+    If,
+    LetStmt,
+    Seq,
+    Stmt,
+    Store,
+    Var,
+    While,
 )  # fmt: skip
 from ...core.program import Function, Program
 from ...core.walk import walk
@@ -26,7 +41,7 @@ FAILED, NO_MEMORY = -1, -2  # a packed function raised; the system gave no memor
 
 
 class Body(Values):
-    """One function: its statements. `parallel`: it is the body of a parallel loop, so parallel loops inside are serial."""
+    """One function: its statements. `parallel`: the body of a parallel loop, inside which loops are serial."""
 
     def __init__(self, module: Module, env: dict[Var, Any], parallel: bool = False) -> None:
         super().__init__(module)
@@ -79,7 +94,7 @@ class Body(Values):
 
     def serial_loop(self, s: For, lo: Lin, extent: Lin) -> None:
         self.prepare(s)
-        self.chain.append(f"for {s.var.name}")
+        self.chain.append(f"for {s.var.name}{' in parallel' if s.kind == 'parallel' else ''}")
         self.counted(s, lo, extent)
         self.chain.pop()
 
@@ -260,12 +275,17 @@ def _let(c: Body, s: LetStmt) -> None:
 
 
 def _evaluate(c: Body, s: Evaluate) -> None:
-    if type(s.value) is not Const:
-        c.value(s.value)
+    e = s.value
+    if type(e) is Call and e.kind == "packed":
+        e = Call(e.name, e.args, "handle", e.kind)  # what it returns is not used, so it may be anything
+    if type(e) is not Const:
+        c.value(e)
 
 
 def _refused(c: Body, s: Stmt) -> None:
-    raise BuildError("not-on-cpu", f"the target llvm has no {type(s).__name__}: it runs no thread blocks", where=[repr(s)])
+    raise BuildError(
+        "not-on-cpu", f"the target llvm has no {type(s).__name__}: it runs no thread blocks", where=[repr(s)]
+    )
 
 
 STMT: dict[type, Callable[[Body, Any], None]] = {
@@ -319,7 +339,7 @@ def emit_function(module: Module, fn: Function) -> None:
     body = Body(module, {})
     body.function = fn.name
     parameters, align = signature(fn), dict(fn.attrs).get("align", 0)
-    heads = []
+    heads: list[str] = []
     for p, t in parameters:
         name = f"%{'p' if t == 'ptr' else 's'}.{p.name}"
         name = name if name.replace("%", "").replace(".", "").replace("_", "").isalnum() else f"%p{len(heads)}"

@@ -38,7 +38,7 @@ def export(program: Program, target: Target, path: str | Path) -> None:
         path.write_bytes(jit.compile_object(text, made, vectorise))
     else:
         link_library(jit.compile_object(text, made, vectorise), path, made)
-    path.with_suffix(".h").write_text(header(program.entry, "define void @tvmlab.launch" in text))
+    path.with_suffix(".h").write_text(header(program.entry, f"@{program.entry.name}_threads = global" in text))
 
 
 def _vectorise(program: Program) -> bool:
@@ -68,7 +68,9 @@ def link_library(code: bytes, path: Path, made: jit.Settings) -> None:
     if compiler is None or not made.native:
         why = "there is no C compiler here to link it" if compiler is None else f"it is for {made.triple}"
         raise BuildError(
-            "no-linker", f"cannot make the shared library {path.name}: {why}", legal=["export to .o, which needs no compiler"]
+            "no-linker",
+            f"cannot make the shared library {path.name}: {why}",
+            legal=["export to .o, which needs no compiler"],
         )
     with tempfile.TemporaryDirectory() as folder:
         piece = Path(folder) / "program.o"
@@ -93,9 +95,10 @@ def header(fn: Function, threads: bool) -> str:
             lines.append(f" *   {name}: {p.dtype}{', a size' if p in fn.sizes else ''}")
             parts.append(f"{C_NAMES.get(p.dtype, p.dtype + '_t')} {name}")
     guard = f"TVMLAB_{fn.name.upper()}_H"
-    count = f"\n/* Threads of parallel loops; 0: TVMLAB_NUM_THREADS of the environment, else all processors. */\nextern int32_t {fn.name}_threads;\n"
+    about = "/* Threads of parallel loops; 0: TVMLAB_NUM_THREADS of the environment, else all processors. */"
+    count = f"\n{about}\nextern int32_t {fn.name}_threads;\n"
     return (
-        f"#ifndef {guard}\n#define {guard}\n#include <stdint.h>\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
+        f'#ifndef {guard}\n#define {guard}\n#include <stdint.h>\n#ifdef __cplusplus\nextern "C" {{\n#endif\n\n'
         f"/* Returns 0, or -2 when there is no memory for a temporary. The arrays must not overlap.\n"
         + "\n".join(lines)
         + f"\n * Link with -lm{' -lpthread' if threads else ''}. */\n"
