@@ -12,7 +12,7 @@ from typing import Any
 from ..core.error import BuildError
 from ..core.program import Program
 
-SHARED_FILES = {"base", "pylike", "clike", "__init__"}
+SHARED_FILES = {"base", "pylike", "pymath", "clike", "__init__"}
 
 
 @dataclass(frozen=True)
