@@ -67,7 +67,8 @@ def test_symbolic_rows_and_a_tail(golden, n, split):
 
 def test_one_iteration_has_nothing_to_overlap():
     s, args = row_sums(1)
-    assert not nodes(with_(s, args), Attr) and str(with_(s, args)) == str(without(s, args)).replace("  # double_buffer", "")
+    assert not nodes(with_(s, args), Attr)
+    assert [a.buffer.ndim for a in nodes(with_(s, args), Alloc)] == [2]
 
 
 def two_stages(both, n=6):
@@ -96,8 +97,9 @@ def test_a_chain_runs_ahead_together(golden, split):
 
 def test_what_the_same_iteration_computes_is_not_there_ahead():
     s, args = two_stages(both=False)
-    with pytest.raises(LabError, match=r"double buffer Q over `i`: it reads P, which the same iteration(.|\n)*double buffer P too"):
+    with pytest.raises(LabError, match=r"double buffer Q over `i`: it reads P, which the same iteration") as e:
         with_(s, args)
+    assert "double buffer P too" in e.value.legal
 
 
 def shared_matmul(n=8):

@@ -98,7 +98,8 @@ class Ahead:
         which = binary("%", binary("-", self.loop.var, self.loop.lo), 2)
         body = select(_wrapped(seq(*produce), found), made, which, "cannot double buffer")
         barrier = Barrier(b.scope) if barriers else None
-        self.rest = select(_without(self.rest, found.mark, seq(*consume), made), made, which, "cannot double buffer")
+        rest = _without(self.rest, found.mark, seq(*consume), made)
+        self.rest = select(rest, made, which, "cannot double buffer")
         self.first.append(seq(barrier, fresh(body, {self.loop.var: self.loop.lo})))
         self.heads.append(seq(barrier, self._next(body)))
         self.allocs += [replace(s, buffer=made[s.buffer]) for s in mine]
@@ -111,7 +112,7 @@ class Ahead:
         return If(there_is, fresh(body, {v: following}), likely=True)
 
     def _check_order(self, found: Found, produce: list[Stmt], mine: set[Any]) -> None:
-        """What `produce` reads must be there one iteration ahead: the buffers taken before are."""
+        """What `produce` reads must be there one iteration ahead; the buffers taken before are."""
         b, name = found.mark.about, self.loop.var.name
         own = {x.buffer.data for p in produce for x in walk(p) if type(x) is Alloc}
         made_here = _written_outside(self.rest, {id(p) for p in produce})
@@ -120,7 +121,8 @@ class Ahead:
             if h in made_here:
                 raise LabError(
                     "double-buffer-order",
-                    f"cannot double buffer {b.name} over `{name}`: it reads {h.name}, which the same iteration computes",
+                    f"cannot double buffer {b.name} over `{name}`: "
+                    f"it reads {h.name}, which the same iteration computes",
                     legal=[f"double buffer {h.name} too", f"compute {h.name} outside of the loop `{name}`"],
                 )
 
