@@ -17,7 +17,22 @@ from ..core.affine import to_expr as form_expr
 from ..core.build import all_, binary, const, is_const
 from ..core.error import ScheduleError
 from ..core.node import (
-    NOP, Alloc, Attr, Barrier, Bin, Buffer, Expr, For, If, IterVar, LetStmt, Load, Reduce, Stmt, Store, Var,
+    NOP,
+    Alloc,
+    Attr,
+    Barrier,
+    Bin,
+    Buffer,
+    Expr,
+    For,
+    If,
+    IterVar,
+    LetStmt,
+    Load,
+    Reduce,
+    Stmt,
+    Store,
+    Var,
 )  # fmt: skip
 from ..core.program import Origin
 from ..core.text import identifier
@@ -78,7 +93,7 @@ class Nest:
                     f"`{stage.name}` is an input of this schedule, but not among the arguments",
                     hint=f"add {stage.name} to the list of arguments",
                 )
-            shape = [d.sizes[a] for a in stage.op.axis]
+            shape = [d.sizes[a] for a in stage.op.axis] or [lin(n) for n in t.shape]  # extern: no axes, all of it
             if stage.layout is not None:
                 shape = stage.layout.extents(shape)
             extents = tuple(to_expr(x) for x in shape)
@@ -266,7 +281,7 @@ class Nest:
         buffer = self.buffers[e.buffer]
         position = [self.position(i, env, facts) for i in e.indices]
         d = self.bounds.of.get(stage.index)
-        if d is not None and e.buffer not in self.absolute:
+        if d is not None and stage.op.axis and e.buffer not in self.absolute:  # an extern statement has no axes
             position = [x - d.low[a] for x, a in zip(position, stage.op.axis, strict=True)]
         if stage.layout is not None:
             position = stage.layout.forward(position, facts)

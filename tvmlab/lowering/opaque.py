@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ..core.build import binary, const
 from ..core.node import Buffer, Call, For, Load, Stmt, Store, Var
 from ..core.text import identifier
-from ..core.walk import rewrite, seq
 from ..core.walk import replace as with_fields
+from ..core.walk import rewrite, seq
 from ..schedule.state import Stage, is_compute
 
 if TYPE_CHECKING:
