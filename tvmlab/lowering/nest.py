@@ -113,14 +113,23 @@ class Nest:
         nest = self.nest(stage, d)
         shared = rank(d.scope) in (1, 2) and any(s.mark(a).thread is not None for s, a in d.path[: len(d.path) - len(stage.leaves)])
         made = seq(Barrier("shared"), nest, Barrier("shared"), body) if shared else seq(nest, body)
-        if stage.double_buffer:
-            made = Attr("double_buffer", self.buffers[stage.op.outputs[0]], const(1), made)
+        around = self.around(stage, d)
+        if stage.double_buffer and around is not None:  # the value: the loop over whose iterations it alternates
+            made = Attr("double_buffer", self.buffers[stage.op.outputs[0]], around, made)
         if stage.rolling_buffer:
             made = Attr("rolling_buffer", self.buffers[stage.op.outputs[0]], const(1), made)
         for t in reversed(stage.op.outputs):
             if t not in self.params and stage.index not in self.owned:
                 made = Alloc(self.buffers[t], made, Origin(stage.name))
         return made
+
+    def around(self, stage: Stage, d: Domain) -> Var | None:
+        """The variable of the loop the stage is attached to, if that is more than one iteration."""
+        outer = d.path[: len(d.path) - len(stage.leaves)]
+        if not outer:
+            return None
+        s, a = outer[-1]
+        return next((x for x in self.bounds.of[s.index].loop[a].terms if isinstance(x, Var)), None)
 
     def nest(self, stage: Stage, d: Domain) -> Stmt:
         if isinstance(stage.op, ComputeOp):
