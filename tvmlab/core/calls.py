@@ -21,6 +21,7 @@ from .node import Barrier, Buffer, Call, Const, Evaluate, Expr, Stmt
 # built-ins with an effect or a meaning of their own: (name, what it takes)
 BUILTINS: dict[str, str] = {
     "access_ptr": "(data, offset, extent, mask): the address of an element of a buffer's memory",
+    "array_view": "(data, offset, mask, ndim, *shape, *strides): a part of a buffer, as an array for a packed function",
     "address_of": "(element): the address of one element",
     "prefetch": "(address): ask the cache for a line, a hint",
     "storage_sync": "(scope): all threads of the scope wait for each other",

@@ -37,7 +37,7 @@ def identifier(name: str) -> str:
 
 
 class Names:
-    """Gives each variable and buffer one identifier, unique in a program."""
+    """Gives each variable and buffer one identifier, unique in a program. A buffer's handle bears the buffer's name."""
 
     def __init__(self, taken: tuple[str, ...] = ()) -> None:
         self.of: dict[Any, str] = {}
@@ -46,14 +46,20 @@ class Names:
     def __call__(self, thing: Any) -> str:
         found = self.of.get(thing)
         if found is None:
-            base = name = identifier(thing.name)
-            count = 0
-            while name in self.taken:
-                count += 1
-                name = f"{base}_{count}"
-            self.taken.add(name)
-            self.of[thing] = found = name
+            found = self.make(thing)
+            if isinstance(thing, Buffer):
+                self.of.setdefault(thing.data, found)
         return found
+
+    def make(self, thing: Any) -> str:
+        base = name = identifier(thing.name)
+        count = 0
+        while name in self.taken:
+            count += 1
+            name = f"{base}_{count}"
+        self.taken.add(name)
+        self.of[thing] = name
+        return name
 
     def release(self, thing: Any) -> None:
         """The name may be used again: its loop is over."""
