@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..core.affine import Facts, Lin, lin, number
+from ..core.affine import Facts, Lin, number
 from ..core.build import all_, binary, const
 from ..core.node import Attr, Expr, If, IterVar, Stmt
 from ..core.text import Names, show
@@ -81,8 +81,7 @@ def tensor_nest(nest: Nest, stage: Stage, d: Domain) -> Stmt:
         extents = [number(1) if k < outer else d.sizes[a] for k, a in enumerate(op.axis)]
         for t, buffer in zip(op.outputs, op.intrin.out_buffers, strict=True):
             binder.bind(buffer, _region(nest, site, t, low, extents), 2)
-        for v, e in zip(op.intrin.scalar_params, op.scalar_inputs, strict=True):
-            binder.assign(v, lin(nest.value(e, d.env, d.facts), d.facts), f"scalar {v.name}")
+        binder.values.update({a.var: d.low[a] + values[a] for a in op.axis[:outer]})  # for the scalars
 
     def bind_inputs(binder: Binder) -> None:
         for t, ranges, buffer in zip(op.call.tensors, op.input_regions, op.intrin.in_buffers, strict=True):
@@ -90,17 +89,27 @@ def tensor_nest(nest: Nest, stage: Stage, d: Domain) -> Stmt:
             extents = [nest.position(r.extent, d.env, d.facts) for r in ranges]
             binder.bind(buffer, _region(nest, site, t, low, extents), 1)
 
-    return Parts(nest, site, bind, bind_inputs).whole(len(stage.leaves))
+    return Parts(nest, site, bind, bind_inputs, op.with_scalars).whole(len(stage.leaves))
 
 
 # ---------------------------------------------------------------- init, update, body
 
 
 class Parts:
-    """The intrinsic's statements in the loops outside. `bind`: outputs (at these values); `bind_inputs`: the rest."""
+    """The intrinsic's statements in the loops outside.
 
-    def __init__(self, nest: Nest, site: Site, bind: Bind, bind_inputs: Callable[[Binder], None]) -> None:
-        self.nest, self.site, self.bind, self.bind_inputs = nest, site, bind, bind_inputs
+    `bind`: the outputs, at the given values of the axes; `bind_inputs`: the inputs; `prepare`: done to a part first.
+    """
+
+    def __init__(
+        self,
+        nest: Nest,
+        site: Site,
+        bind: Bind,
+        bind_inputs: Callable[[Binder], None],
+        prepare: Callable[[Stmt], Stmt] = lambda s: s,
+    ) -> None:
+        self.nest, self.site, self.bind, self.bind_inputs, self.prepare = nest, site, bind, bind_inputs, prepare
 
     def whole(self, at: int, finish: Callable[[Stmt], Stmt] = lambda s: s) -> Stmt:
         nest, stage, d = self.nest, self.site.stage, self.site.d
@@ -147,7 +156,7 @@ class Parts:
         binder = Binder(self.site.who, self.site.d.facts)
         self.bind_inputs(binder)
         self.bind(binder, first_values(self.site))
-        return binder.apply(part, self.nest.origin(self.site.stage))
+        return binder.apply(self.prepare(part), self.nest.origin(self.site.stage))
 
     def start(self, values: Values, facts: Facts) -> Stmt:
         """reduce_init, in the loops of the initialisation."""
@@ -158,7 +167,7 @@ class Parts:
         for x in walk(intrin.reduce_init):
             if (b := strangers.get(getattr(x, "buffer", x))) is not None:
                 raise self.site.refuse("intrin-init", f"its reduce_init reads input {b.name}, which has no region there")
-        return binder.apply(intrin.reduce_init, self.nest.origin(self.site.stage))
+        return binder.apply(self.prepare(intrin.reduce_init), self.nest.origin(self.site.stage))
 
     def guarded(self, body: Stmt) -> Stmt:
         from .nest import guarded
