@@ -10,7 +10,7 @@ two expressions must be the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,14 +18,16 @@ from ..core import dtype as dt
 from ..core.affine import Facts, Lin, lin, loads, nonneg, number, product, relax, simplify, var
 from ..core.affine import to_expr as form_expr
 from ..core.error import ScheduleError
-from ..core.node import Combiner, Const, Expr, IterVar, Load, Node, Reduce, Var
+from ..core.node import Bin, Combiner, Const, Expr, IterVar, Load, Node, Reduce, Var
 from ..core.text import Names, show
-from ..core.walk import map_children, same, walk
-from ..expr.tensor import ComputeOp, Tensor
+from ..core.walk import map_children, replace, same, walk
+from ..expr.tensor import ComputeOp, Tensor, substitute_many
 from ..schedule import relations as rel
 from ..schedule.state import Stage
 from .binding import fit, span_text, zero
 from .bounds import Domain
+
+COMMUTATIVE = frozenset({"+", "*", "min", "max", "&", "|", "^", "and", "or", "==", "!="})
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +66,32 @@ class Matched:
 
 
 def match(site: Site, bodies: Sequence[Expr]) -> Matched:
-    """The regions, once it is certain that the loops inside are the intrinsic's computation."""
+    """The regions, once it is certain that the loops inside are the intrinsic's computation (`a*b` is also `b*a`)."""
+    refused = None
+    for turned in commuted(tuple(bodies)):
+        try:
+            return _match(site, turned)
+        except ScheduleError as e:
+            refused = refused or e  # the one about the expression as it was written
+    assert refused is not None
+    raise refused
+
+
+def commuted(bodies: tuple[Expr, ...]) -> Iterator[tuple[Expr, ...]]:
+    """The bodies, and then with the sides of commutative operators exchanged where both sides read something."""
+    parts = [n for e in _parts(bodies) for n in walk(e) if isinstance(n, Bin) and n.op in COMMUTATIVE]
+    open_ = [n for n in parts if all(any(True for _ in loads(side)) for side in (n.a, n.b))][:4]
+    for chosen in range(1 << len(open_)):
+        turned = {id(n) for k, n in enumerate(open_) if chosen >> k & 1}
+
+        def visit(e: Any, turned: set[int] = turned) -> Any:
+            made = map_children(e, visit)
+            return replace(made, a=made.b, b=made.a) if id(e) in turned else made
+
+        yield substitute_many(bodies, visit) if turned else bodies
+
+
+def _match(site: Site, bodies: Sequence[Expr]) -> Matched:
     declared = site.intrin.op
     if not isinstance(declared, ComputeOp):
         raise site.refuse("intrin-declared", f"it is declared by a {declared.kind}, loops can only be compared with a te.compute")

@@ -125,7 +125,7 @@ class Parts:
             init = nest.init(stage, d, common, [a for a in rest if a not in reducing], self.start, self.site.inside)
             main = nest.wrap(stage, d, rest, self.guarded(finish(self.stmt(update))))
             return nest.wrap(stage, d, common, seq(init, main))
-        body = self.need("body", "a part of the reduction is outside, and there is no reduce_init")
+        body = self.need("body", "a part of the reduction is outside and there is no reduce_init")
         starts = all_(*[binary("==", _expr(d.loop[a]), 0) for a in over])
         both = If(starts, self.stmt(body), self.stmt(update))
         return nest.wrap(stage, d, common, nest.wrap(stage, d, rest, self.guarded(finish(both))))
@@ -136,7 +136,7 @@ class Parts:
             return self.stmt(intrin.body)
         if not self.site.stage.op.reduce_axis:
             return self.stmt(self.need("body", "there is no reduction"))
-        why = "all of the reduction is inside, and there is no body"
+        why = "all of the reduction is inside and there is no body"
         return seq(self.stmt(self.need("reduce_init", why)), self.stmt(self.need("reduce_update", why)))
 
     def need(self, part: str, because: str) -> Stmt:
@@ -146,7 +146,7 @@ class Parts:
         there = [p for p in ("body", "reduce_init", "reduce_update") if getattr(self.site.intrin, p) is not None]
         raise self.site.refuse(
             "intrin-part",
-            f"{because}, which needs its {part}, and it has none",
+            f"{because}: that takes a {part}, which it does not have",
             [f"it has    {', '.join(there)}"],
             "let the function given to decl_tensor_intrin return (body, reduce_init, reduce_update)",
         )
@@ -216,7 +216,7 @@ def _check_loops(nest: Nest, site: Site) -> None:
         where = held[0].attach.axis
         raise site.refuse(
             "intrin-attached",
-            f"{held[0].name} is computed at `{where.name if where else ''}`, which the intrinsic replaces",
+            f"{held[0].name} is computed at `{where.name if where is not None else ''}`, which the intrinsic replaces",
             hint=f"attach {held[0].name} to a loop outside `{axis.name}`",
         )
 
