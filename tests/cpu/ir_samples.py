@@ -10,7 +10,23 @@ import numpy as np
 from tvmlab.core import dtype as dt
 from tvmlab.core.build import binary, const, to_expr
 from tvmlab.core.node import (
-    Alloc, Broadcast, Buffer, Call, Expr, For, If, Let, LetStmt, Load, Ramp, Select, Seq, Stmt, Store, Var, While,
+    Alloc,
+    Broadcast,
+    Buffer,
+    Call,
+    Expr,
+    For,
+    If,
+    Let,
+    LetStmt,
+    Load,
+    Ramp,
+    Select,
+    Seq,
+    Stmt,
+    Store,
+    Var,
+    While,
 )  # fmt: skip
 from tvmlab.core.program import Function, Program
 from tvmlab.target import Target, get
@@ -87,10 +103,10 @@ def apply(f: Callable[..., Any], *arrays: Any, output: str, lanes: int = 1, targ
     return out
 
 
-def packed_matmul(n: int, mr: int = 8, nv: int = 2, vl: int = 16, kc: int = 64, dtype: str = "float32") -> Program:
-    """C = A @ B, n*n: B packed into panels, a register tile of mr x nv vectors, K in blocks of kc, columns in panels."""
+def packed_matmul(n: int, mr: int = 8, nv: int = 2, vl: int = 16, dtype: str = "float32") -> Program:
+    """C = A @ B, n*n: B packed into panels, a register tile of mr x nv vectors, k unrolled by 4."""
     nr = nv * vl
-    assert n % mr == 0 and n % nr == 0 and n % kc == 0
+    assert n % mr == 0 and n % nr == 0
     a, b, c = buf("A", n * n, dtype), buf("B", n * n, dtype), buf("C", n * n, dtype)
     panel, acc = buf("panel", n * nr, dtype, scope="local"), buf("acc", mr * nr, dtype, scope="local")
 

@@ -179,9 +179,9 @@ def test_rounding_to_float16_is_to_nearest_even(source: str, lanes: int) -> None
     exact = np.arange(1, 31000, 7, dtype="uint16").view("float16").astype("float64")
     above = np.arange(2, 31001, 7, dtype="uint16").view("float16").astype("float64")
     middle = (exact + above) / 2
-    near = [middle, np.nextafter(middle, 1e9), np.nextafter(middle, -1), -middle, [65519.9, 65520.0, 1e6, 1e-9, 2.0**-25]]
-    x = np.concatenate(near).astype(source)
+    near = [middle, np.nextafter(middle, 1e9), np.nextafter(middle, -1), -middle, [65519.9, 65520.0, 1e6, 1e300, -1e300, 1e-9, 2.0**-25]]
     with np.errstate(over="ignore"):
+        x = np.concatenate(near).astype(source)
         want = x.astype("float16")
     check(apply_all({"to": (lambda v: cast(v, dt.vector("float16", lanes)), "float16")}, x, lanes=lanes), {"to": want})
 

@@ -6,7 +6,7 @@ import pytest
 from tests.loops import alloc, buffer, floats, function, ints, load, loop, store
 from tvmlab.core.build import const, if_then_else
 from tvmlab.core.error import BuildError
-from tvmlab.core.node import AllReduce, Barrier, Call, Cast, Combiner, Const, If, Seq, Var, While
+from tvmlab.core.node import AllReduce, Barrier, Call, Cast, Combiner, If, Seq, Var, While
 from tvmlab.target.interp import InterpError, run
 
 i, j, v = Var("i"), Var("j"), Var("v")
@@ -32,7 +32,9 @@ def reverse(*between, n=8):
     """Each thread stores its element, and reads the one opposite."""
     s = buffer("S", (n,), scope="shared")
     a, c = buffer("A", (2 * n,)), buffer("C", (2 * n,))
-    body = block(2, alloc(s, thread(n, store(s, tx, load(a, bx * n + tx)), *between, store(c, bx * n + tx, load(s, n - 1 - tx)))))
+    body = block(
+        2, alloc(s, thread(n, store(s, tx, load(a, bx * n + tx)), *between, store(c, bx * n + tx, load(s, n - 1 - tx))))
+    )
     return [a, c], body
 
 
@@ -121,11 +123,18 @@ def test_shared_memory_is_undefined_in_each_round():
 
 def test_a_warp_barrier_orders_a_warp_only():
     s, c = buffer("S", (64,), scope="shared"), buffer("C", (64,))
-    within = thread(64, alloc(s, store(s, tx, Cast(tx, "float32")), Barrier("warp"), store(c, tx, load(s, tx // 32 * 32 + 31 - tx % 32))))
+    within = thread(
+        64,
+        alloc(
+            s, store(s, tx, Cast(tx, "float32")), Barrier("warp"), store(c, tx, load(s, tx // 32 * 32 + 31 - tx % 32))
+        ),
+    )
     result = floats(64)
     run(function([c], within), [result])
     assert result[:2].tolist() == [31, 30] and result[32] == 63
-    across = thread(64, alloc(s, store(s, tx, Cast(tx, "float32")), Barrier("warp"), If(tx >= 32, store(c, tx, load(s, 63 - tx)))))
+    across = thread(
+        64, alloc(s, store(s, tx, Cast(tx, "float32")), Barrier("warp"), If(tx >= 32, store(c, tx, load(s, 63 - tx))))
+    )
     assert str(fault([c], across, [floats(64)])).splitlines()[0] == (
         "race between threads: threadIdx.x = 31 writes S[31], threadIdx.x = 32 reads it"
     )
@@ -228,7 +237,9 @@ def test_one_value_from_all_threads_is_no_race_unless_strict():
 def test_kernels_one_after_another_do_not_race():
     a, c = buffer("A", (4,)), buffer("C", (4,))
     t2 = Var("t2")
-    body = Seq((block(2, thread(2, store(a, bx * 2 + tx, 1.0))), block(1, thread(4, store(c, t2, load(a, 3 - t2)), var=t2))))
+    body = Seq(
+        (block(2, thread(2, store(a, bx * 2 + tx, 1.0))), block(1, thread(4, store(c, t2, load(a, 3 - t2)), var=t2)))
+    )
     result = floats(4)
     run(function([a, c], body), [floats(4), result])
     assert result.tolist() == [1, 1, 1, 1]
@@ -242,8 +253,8 @@ def test_a_barrier_that_not_all_threads_reach():
     body = block(2, thread(8, If(tx < 5, Seq((SYNC, store(c, tx, 1.0))))))
     e = fault([c], body, [floats(8)])
     assert str(e) == (
-        "divergent barrier: the threads of a block do not all reach barrier(\"shared\")\n"
-        "    threadIdx.x = 0 waits at barrier(\"shared\")\n"
+        'divergent barrier: the threads of a block do not all reach barrier("shared")\n'
+        '    threadIdx.x = 0 waits at barrier("shared")\n'
         "    threadIdx.x = 5 has ended\n"
         "    at bx = 0, tx = 0\n"
         "  a barrier must stand where every thread reaches it, outside conditions that depend on the thread"
@@ -285,7 +296,15 @@ def test_virtual_threads_that_part():
 
 def test_barriers_under_while_and_deep_nests():
     s, c, n = buffer("S", (4,), scope="shared"), buffer("C", (4,)), buffer("N", (1,), "int32", scope="local")
-    step = Seq((store(s, tx, Cast(load(n, 0), "float32")), SYNC, store(c, tx, load(s, 3 - tx)), SYNC, store(n, 0, load(n, 0) - 1)))
+    step = Seq(
+        (
+            store(s, tx, Cast(load(n, 0), "float32")),
+            SYNC,
+            store(c, tx, load(s, 3 - tx)),
+            SYNC,
+            store(n, 0, load(n, 0) - 1),
+        )
+    )
     body = thread(4, alloc(s, alloc(n, store(n, 0, 3), While(load(n, 0) > 0, step))))
     result = floats(4)
     run(function([c], body), [result])
@@ -303,7 +322,13 @@ def test_barriers_under_while_and_deep_nests():
 def reduction(out, source, cond=True, threads=(tx,), name="sum"):
     x, y = Var("x", "float32"), Var("y", "float32")
     result, identity = {"sum": (x + y, 0.0), "max": (if_then_else(x > y, x, y), -1e30)}[name]
-    return AllReduce(Combiner(name, (x,), (y,), (result,), (const(identity),)), (source,), const(cond) if isinstance(cond, bool) else cond, (out,), threads)
+    return AllReduce(
+        Combiner(name, (x,), (y,), (result,), (const(identity),)),
+        (source,),
+        const(cond) if isinstance(cond, bool) else cond,
+        (out,),
+        threads,
+    )
 
 
 def test_allreduce_over_one_axis_of_two():
@@ -330,7 +355,12 @@ def test_allreduce_of_a_tuple():
     x, xi, y, yi = Var("x", "float32"), Var("xi"), Var("y", "float32"), Var("yi")
     better = if_then_else(x >= y, x, y), if_then_else(x >= y, xi, yi)
     argmax = Combiner("argmax", (x, xi), (y, yi), better, (const(-1e30), const(-1)))
-    body = thread(6, alloc(rv, alloc(ri, AllReduce(argmax, (load(a, tx), tx), const(True), (rv, ri), (tx,)), store(c, tx, load(ri, 0)))))
+    body = thread(
+        6,
+        alloc(
+            rv, alloc(ri, AllReduce(argmax, (load(a, tx), tx), const(True), (rv, ri), (tx,)), store(c, tx, load(ri, 0)))
+        ),
+    )
     result = ints(6)
     run(function([a, c], body), [floats([3, 1, 7, 2, 7, 5]), result])
     assert result.tolist() == [2] * 6
@@ -387,5 +417,3 @@ def test_barriers_outside_threads_wait_for_nobody():
     result = floats(1)
     run(function([c], Seq((SYNC, store(c, 0, Call("exp", (const(0.0),), "float32"))))), [result])
     assert result[0] == 1
-
-

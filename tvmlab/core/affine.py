@@ -11,6 +11,7 @@ Division rounds towards minus infinity. By contract index arithmetic does not ov
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -401,6 +402,16 @@ def _gcd(first: int, *rest: int) -> int:
     return gcd(first, *rest)
 
 
+def smaller(a: Lin, b: Lin, facts: Facts = NOTHING) -> Lin:
+    """min(a, b)"""
+    return _extreme("min", a, b, facts)
+
+
+def larger(a: Lin, b: Lin, facts: Facts = NOTHING) -> Lin:
+    """max(a, b)"""
+    return _extreme("max", a, b, facts)
+
+
 def _extreme(op: str, a: Lin, b: Lin, facts: Facts) -> Lin:
     d = b - a
     if nonneg(d, facts):
@@ -555,15 +566,38 @@ def nonneg(x: Lin, facts: Facts = NOTHING) -> bool:
     """x >= 0, proved from the ranges, or from one of the guards."""
     if not x.terms:
         return x.const >= 0
-    lo = _constant(lower(x, facts), -1)
-    if lo is not None and lo >= 0:
+    if _never_negative(lower(x, facts)):
         return True
     for g in facts.guards:
-        if any(a in x.terms for a in g.terms):
-            lo = _constant(lower(x - g, facts), -1)
-            if lo is not None and lo >= 0:
-                return True
+        if any(a in x.terms for a in g.terms) and _never_negative(lower(x - g, facts)):
+            return True
     return False
+
+
+def _never_negative(x: Lin | None) -> bool:
+    lo = _constant(x, -1)
+    return lo >= 0 if lo is not None else x is not None and _by_fractions(x)
+
+
+def _by_fractions(x: Lin) -> bool:
+    """x >= 0 with each quotient bounded by its fraction: (n - d + 1)/d <= n//d <= n/d, so n - 32*(n//32) >= 0."""
+    divisors = [a.args[1].const for a in x.terms if _is_quotient(a)]
+    if not divisors:
+        return False
+    scale = math.lcm(*divisors)
+    total = number(x.const * scale)
+    for atom, c in x.terms.items():
+        if _is_quotient(atom):
+            num, d = atom.args[0], atom.args[1].const
+            total = total + (num if c < 0 else num - (d - 1)) * (c * scale // d)
+        else:
+            total = total + Lin({atom: c * scale}, 0)
+    lo = _constant(total, -1)
+    return lo is not None and lo > -scale
+
+
+def _is_quotient(atom: Any) -> bool:
+    return type(atom) is Atom and atom.op == "//" and not atom.args[1].terms and bool(atom.args[1].const > 0)
 
 
 def decide(cond: Expr, facts: Facts) -> bool | None:

@@ -2,7 +2,7 @@
 
     call_intrin("float32", "tir.exp", x)             the same as exp(x)
     call_extern("int32", "my_gemv", ptr, n)          a C symbol; a target that cannot link it refuses by name
-    call_packed("my.function", A, 3)                 a function registered with register_func; a buffer arrives as an array
+    call_packed("my.function", A, 3)                 a registered Python function; a buffer arrives as an array
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 
 ELEMENTS = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
@@ -13,7 +13,7 @@ _ALIAS = {"uint1": "bool", "int": "int32", "float": "float32", "double": "float6
 _FORM = re.compile(r"^([a-z]+?)(\d*)(?:x(\d+))?$")
 
 
-@lru_cache(maxsize=None)
+@cache
 def parse(dtype: str) -> tuple[str, int, int]:
     """`float32x16` -> ("float", 32, 16). Unknown names raise TypeError with the list of those that exist."""
     match = _FORM.match(dtype)
@@ -27,7 +27,7 @@ def parse(dtype: str) -> tuple[str, int, int]:
     raise TypeError(f"unknown dtype `{dtype}`; the data types are {', '.join(ELEMENTS)}, and vectors such as float32x4")
 
 
-@lru_cache(maxsize=None)
+@cache
 def canonical(dtype: str) -> str:
     """The one spelling of a data type: `uint1` -> `bool`, `float32x1` -> `float32`."""
     stem, bits, lanes = parse(dtype)
@@ -48,7 +48,7 @@ def nbytes(dtype: str) -> int:
     return max(1, parse(dtype)[1] // 8)
 
 
-@lru_cache(maxsize=None)
+@cache
 def element(dtype: str) -> str:
     stem, size, _ = parse(dtype)
     return stem if stem in ("bool", "handle") else f"{stem}{size}"
@@ -75,7 +75,7 @@ def is_bool(dtype: str) -> bool:
     return parse(dtype)[0] == "bool"
 
 
-@lru_cache(maxsize=None)
+@cache
 def promote(a: str, b: str) -> str:
     """The data type of `x + y`: float beats integer, wider beats narrower, equal width int and uint give uint."""
     if a == b:

@@ -9,6 +9,7 @@ immutable; passes build new ones with `walk.rewrite`, which returns the same obj
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
@@ -108,6 +109,15 @@ class Const(Expr):
 
     value: Any
     dtype: str = "int32"
+
+    def __int__(self) -> int:
+        return int(self.value)
+
+    def __index__(self) -> int:
+        return operator.index(self.value)
+
+    def __float__(self) -> float:
+        return float(self.value)
 
 
 # Binary operators: `//` and `%` round towards minus infinity, `truncdiv` and `truncmod` towards zero,

@@ -17,8 +17,34 @@ from typing import Any
 
 from . import dtype as dt
 from .node import (
-    AllReduce, Alloc, Attr, Barrier, Bin, Broadcast, Buffer, Call, Cast, Combiner, Const, Evaluate, Expr, For, If, Let,
-    LetStmt, Load, Node, Not, Ramp, Reduce, Select, Seq, Stmt, Store, Var, While,
+    Alloc,
+    AllReduce,
+    Attr,
+    Barrier,
+    Bin,
+    Broadcast,
+    Buffer,
+    Call,
+    Cast,
+    Combiner,
+    Const,
+    Evaluate,
+    Expr,
+    For,
+    If,
+    Let,
+    LetStmt,
+    Load,
+    Node,
+    Not,
+    Ramp,
+    Reduce,
+    Select,
+    Seq,
+    Stmt,
+    Store,
+    Var,
+    While,
 )  # fmt: skip
 
 PRECEDENCE = {
@@ -46,20 +72,16 @@ class Names:
     def __call__(self, thing: Any) -> str:
         found = self.of.get(thing)
         if found is None:
-            found = self.make(thing)
+            base = name = identifier(thing.name)
+            count = 0
+            while name in self.taken:
+                count += 1
+                name = f"{base}_{count}"
+            self.taken.add(name)
+            self.of[thing] = found = name
             if isinstance(thing, Buffer):
-                self.of.setdefault(thing.data, found)
+                self.of.setdefault(thing.data, name)  # the handle that calls take reads like the buffer
         return found
-
-    def make(self, thing: Any) -> str:
-        base = name = identifier(thing.name)
-        count = 0
-        while name in self.taken:
-            count += 1
-            name = f"{base}_{count}"
-        self.taken.add(name)
-        self.of[thing] = name
-        return name
 
     def release(self, thing: Any) -> None:
         """The name may be used again: its loop is over."""
@@ -176,8 +198,8 @@ EXPR: dict[type, Callable[[Printer, Any], tuple[str, int]]] = {
     Call: _call,
     Load: _load,
     Reduce: _reduce,
-    Ramp: lambda p, e: (f"ramp({p.expr(e.base)}, {p.expr(e.stride)}, {e.count})", ATOM),
-    Broadcast: lambda p, e: (f"broadcast({p.expr(e.value)}, {e.count})", ATOM),
+    Ramp: lambda p, e: (f"[{p.subscript(e)}]", ATOM),
+    Broadcast: lambda p, e: EXPR[type(e.value)](p, e.value),
     Let: lambda p, e: (f"let({p.names(e.var)} = {p.expr(e.value)}, {p.expr(e.body)})", ATOM),
 }
 
@@ -191,9 +213,10 @@ def _for(p: Printer, s: For, depth: int) -> Lines:
     elif isinstance(s.lo, Const) and s.lo.value == 0:
         head = f"for {name} in {LOOPS[s.kind]}({p.expr(s.extent)}):"
     else:
+        from .affine import simplify
         from .build import binary
 
-        head = f"for {name} in {LOOPS[s.kind]}({p.expr(s.lo)}, {p.expr(binary('+', s.lo, s.extent))}):"
+        head = f"for {name} in {LOOPS[s.kind]}({p.expr(s.lo)}, {p.expr(simplify(binary('+', s.lo, s.extent)))}):"
     yield depth, head, s
     yield from p.block(s.body, depth + 1)
     p.names.release(s.var)

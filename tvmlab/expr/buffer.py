@@ -53,7 +53,7 @@ def decl_buffer(
         dims,
         dt.canonical(dtype or "float32"),
         strides=_strides(name, dims, strides, kind),
-        offset=None if elem_offset is None or is_const(elem_offset, 0) else to_expr(elem_offset),
+        offset=None if elem_offset is None or is_const(to_expr(elem_offset), 0) else to_expr(elem_offset),
         scope=scope or "global",
         align=data_alignment if data_alignment > 0 else 64,
         separators=tuple(int(s) for s in axis_separators or ()),
@@ -98,9 +98,8 @@ def access_ptr(
     """
     mask, shift = mask_bits(access_mask), to_expr(offset)
     if is_const(shift) and content_lanes > 1 and shift.value % content_lanes:  # type: ignore[attr-defined]
-        raise TVMError(
-            f"the offset of a pointer to {content_lanes} lanes must be a multiple of {content_lanes}, not {offset}"
-        )
+        n = content_lanes
+        raise TVMError(f"the offset of a pointer to vectors of {n} must be a multiple of {n}, not {offset}")
     rest = binary("-", span(self), shift) if extent is None else to_expr(extent)
     start = shift if self.offset is None else binary("+", self.offset, shift)
     return Call("access_ptr", (self.data, start, rest, const(mask)), ptr_type, "intrin")

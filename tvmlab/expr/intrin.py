@@ -111,9 +111,8 @@ def decl_tensor_intrin(
     buffers = [bound.get(t) or decl_buffer(t.shape, t.dtype, t.name, **options) for t in tensors]
     for t, b in zip(tensors, buffers, strict=True):
         _check_bind(name, t, b)
-    params = (
-        tuple(scalar_params) if isinstance(scalar_params, (list, tuple)) else (scalar_params,) if scalar_params else ()
-    )
+    given = () if scalar_params is None else scalar_params
+    params = tuple(given) if isinstance(given, (list, tuple)) else (given,)
     n = len(op.inputs)
     made = fcompute(buffers[:n], buffers[n:], params) if params else fcompute(buffers[:n], buffers[n:])
     parts = _parts(name, made, op.inputs, buffers[:n])

@@ -6,6 +6,7 @@ An operation is immutable once made. The dataflow graph is not stored: it is the
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -84,10 +85,11 @@ class Tensor(Operand):
 
     def as_expr(self) -> Expr:
         if self.ndim:
+            names = [a.name for a in self.op.axis[: self.ndim]] or [f"i{k}" for k in range(self.ndim)]
             raise ExpressionError(
                 "whole-tensor",
                 f"tensor {self.name} has {self.ndim} dimensions: arithmetic works on its elements",
-                legal=[f"{self.name}[{', '.join(a.name for a in self.op.axis) or 'i'}]"],
+                legal=[f"{self.name}[{', '.join(names)}]"],
             )
         return read(self, ())
 
@@ -288,7 +290,7 @@ def axis_names(f: Callable[..., Any], ndim: int, varargs_names: Sequence[str] | 
         if len(varargs_names) != rest:
             raise RuntimeError(f"varargs_names has {len(varargs_names)} names for {rest} axes")
         return names + list(varargs_names)
-    return names + [f"{star}{k}" if star == "i" or len(names) == 0 else f"i{k}" for k in range(rest)]
+    return names + [f"i{k}" for k in range(rest)]
 
 
 def compute(
@@ -315,29 +317,48 @@ def compute(
         return body.tensor_compute(name, dims, axis, tag, attrs)
     if len(names) < len(dims):
         raise TypeError(f"te.compute {name}: the function takes {len(names)} arguments, the shape has {len(dims)} dimensions")
-    bodies = [to_expr(b) for b in body] if isinstance(body, (tuple, list)) else [to_expr(body)]
+    bodies = [_body(name, b) for b in (body if isinstance(body, (tuple, list)) else (body,))]
     plain = {k: v if isinstance(v, (str, int, float, bool, list, tuple, dict)) else str(v) for k, v in (attrs or {}).items()}
     op = ComputeOp(name, axis, bodies, tag, plain)
     return op.outputs[0] if len(op.outputs) == 1 else list(op.outputs)
 
 
-_tags: list[str] = []
+def _body(name: str, value: Any) -> Expr:
+    """What the function of a compute gave, as an expression."""
+    try:
+        return to_expr(value)
+    except TypeError:
+        raise TypeError(
+            f"te.compute {name}: the function must return an expression, several of them, or a tensor intrinsic's call, "
+            f"not {value!r}"
+        ) from None
+
+
+_tags: list[str] = []  # of the tag_scope that is open
+_used: list[str] = []  # one entry per operation that took it
 
 
 def current_tag(tag: str) -> str:
+    """The tag of an operation made now: its own, or that of the tag_scope around it."""
     if tag and _tags:
         raise ValueError("a tag inside a tag_scope: nested tags are not allowed")
-    return tag or (_tags[-1] if _tags else "")
+    if not tag and _tags:
+        _used.append(_tags[-1])
+        return _tags[-1]
+    return tag
 
 
 @contextmanager
 def tag_scope(tag: str) -> Iterator[None]:
-    """The default tag of the computes made inside; scopes do not nest (ValueError)."""
+    """The default tag of the operations made inside; scopes do not nest (ValueError). Warns when nothing took it."""
     if _tags:
         raise ValueError("a tag_scope inside a tag_scope: nested tags are not allowed")
     _tags.append(tag)
+    _used.clear()
     try:
         yield
+        if not _used:
+            warnings.warn(f"tag_scope({tag!r}): no operation was made inside", stacklevel=3)
     finally:
         _tags.pop()
 

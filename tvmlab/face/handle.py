@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from ..core.error import ScheduleError, ScheduleTypeError
 from ..core.node import IterVar
 from ..expr.tensor import Operation, Tensor
+from ..lowering.obligations import obligations
 from ..schedule import primitives
+from ..schedule.code import to_code
 from ..schedule.state import Stage, State
 from ..schedule.trace import Step, Trace
 from .source import caller, place, result_names
+from .verdict import Move, Verdict, ask, moves
 
 STAGE_ARGUMENTS = ("stage", "parent")
 
@@ -72,6 +75,22 @@ class Schedule:
         return Schedule(self.trace)
 
     copy = fork
+
+    def verdict(self, primitive: str, /, *args: Any, **kwargs: Any) -> Verdict:
+        """May this step be taken? `s.verdict("vectorize", C, k)`; nothing is applied."""
+        return ask(self, primitive, args, kwargs)
+
+    def moves(self, stage: Any, axis: IterVar | None = None) -> list[tuple[Move, Verdict]]:
+        """What may be done to a loop of a stage (to the stage itself without an axis), each with its verdict."""
+        return moves(self, self[stage].record, axis)
+
+    def check(self) -> list[ScheduleError]:
+        """The open obligations: what `build` would refuse."""
+        return obligations(self.state)
+
+    def to_code(self) -> str:
+        """The steps as code, in the classic calls and the person's names."""
+        return to_code(self.trace)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in primitives.names():
@@ -146,14 +165,14 @@ def _method(schedule: Schedule, name: str, *first: Any) -> Any:
     return call
 
 
-@lru_cache(maxsize=None)
+@cache
 def signature(primitive: str) -> inspect.Signature:
     """What a person gives: the primitive's parameters without the state."""
     whole = inspect.signature(primitives.get(primitive))
     return whole.replace(parameters=list(whole.parameters.values())[1:], return_annotation=inspect.Signature.empty)
 
 
-@lru_cache(maxsize=None)
+@cache
 def takes_stage(primitive: str) -> bool:
     return next(iter(signature(primitive).parameters), "") == "stage"
 

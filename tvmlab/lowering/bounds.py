@@ -39,12 +39,12 @@ class Domain:
 
 
 class Bounds:
-    """Domains of all stages of a normalised state, and the obligations met on the way."""
+    """Domains of all stages of a normalised state, and the consumers met outside their producer's loop."""
 
     def __init__(self, ready: Ready) -> None:
         self.ready = ready
         self.of: dict[int, Domain] = {}
-        self.notes: list[tuple[str, str]] = []
+        self.outside: list[tuple[Stage, Stage]] = []  # producers attached where these consumers are not
         self.table = {s.index: s for s in ready.stages}
         self.facts = Facts()
         for stage in reversed(ready.stages):
@@ -213,15 +213,8 @@ class Bounds:
         return (consumer if s.index == consumer.stage.index else self.of[s.index]).loop[a]
 
     def _not_under(self, stage: Stage, consumer: Stage) -> None:
-        at = stage.attach
-        parent = self.table.get(at.stage)
-        where = f"{parent.name}.{at.axis.name}" if parent is not None and at.axis is not None else "its attach point"
-        self.notes.append(
-            (
-                "consumer-outside",
-                f"{stage.name} is computed at {where}, but {consumer.name}, which reads it, is not inside that loop",
-            )
-        )
+        if (stage, consumer) not in self.outside:
+            self.outside.append((stage, consumer))
 
     def _declared(self, stage: Stage) -> list[tuple[Lin, Lin]]:
         return [(lin(a.dom.min), lin(a.dom.extent)) for a in stage.op.axis if a.dom is not None]

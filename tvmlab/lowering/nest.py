@@ -80,9 +80,7 @@ class Nest:
                     f"`{stage.name}` is an input of this schedule, but not among the arguments",
                     hint=f"add {stage.name} to the list of arguments",
                 )
-            shape = [d.sizes[a] for a in stage.op.axis] if stage.op.axis else [lin(n) for n in t.shape]
-            if not stage.op.axis:
-                self.absolute.add(t)
+            shape = [d.sizes[a] for a in stage.op.axis] or [lin(n) for n in t.shape]  # extern: no axes, all of it
             if stage.layout is not None:
                 shape = stage.layout.extents(shape)
             extents = tuple(to_expr(x) for x in shape)
@@ -284,7 +282,7 @@ class Nest:
         stage = self.bounds.table[self.ready.home[t]]
         d = self.bounds.of.get(stage.index)
         found = list(position)
-        if d is not None and t not in self.absolute:
+        if d is not None and stage.op.axis and t not in self.absolute:  # an extern statement has no axes
             found = [x - d.low[a] for x, a in zip(found, stage.op.axis, strict=True)]
         return stage.layout.forward(found, facts) if stage.layout is not None else found
 

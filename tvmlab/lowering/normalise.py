@@ -40,7 +40,7 @@ def normalise(state: State) -> Ready:
     opaque = {t for s in state.in_order if not isinstance(s.op, ComputeOp) for t in s.op.inputs}
     for stage in state.in_order:
         op = stage.op
-        home.update({t: stage.index for t in op.outputs})
+        home.update(dict.fromkeys(op.outputs, stage.index))
         if isinstance(op, ComputeOp):
             bodies[stage.index] = _inline(op.body, inlined) if inlined else op.body
         if stage.attach.kind == "inline":
@@ -93,7 +93,7 @@ def _current(parent: Stage, axis: IterVar) -> IterVar:
 
 def cell(scan: Any, home: Mapping[Any, int], table: Mapping[int, Stage]) -> list[int]:
     """The stages between a scan's states and its updates, updates left out: those that depend on a state."""
-    depends: dict[Any, bool] = {t: True for t in scan.state_placeholder}
+    depends: dict[Any, bool] = dict.fromkeys(scan.state_placeholder, True)
     found: dict[int, None] = {}
     updates = {t.op for t in scan.updates}
 

@@ -19,8 +19,6 @@ from ..core.node import Expr, Var
 from ..expr.scalar import AXIS_SEPARATOR as SEPARATOR
 
 
-
-
 class Layout:
     """`variables`: the logical indices; `outputs`: expressions over them; `separators`: positions of axis separators."""
 

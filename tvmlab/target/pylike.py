@@ -105,9 +105,19 @@ class PyPrinter:
 
     def value(self, e: Expr, level: int = 0) -> str:
         """Wrapped where the arithmetic may have left the range of the type."""
+        if e.dtype == "int64" and isinstance(e, Bin) and e.op in ("+", "-", "*"):
+            return f"np.int64({self.unsigned(e)})"
         if self.may_wrap(e):
             return f"{self.scalar_type(e.dtype)}({self.loose(e)})"
         return self.loose(e, level)
+
+    def unsigned(self, e: Expr, level: int = 0) -> str:
+        """int64 arithmetic as uint64: Numba's signed overflow is undefined, its unsigned one wraps."""
+        if isinstance(e, Bin) and e.op in ("+", "-", "*"):
+            own = PRECEDENCE[e.op]
+            text = f"{self.unsigned(e.a, own)} {e.op} {self.unsigned(e.b, own + 1)}"
+            return f"({text})" if own < level else text
+        return f"np.uint64({self.value(e)})"
 
     def typed(self, e: Expr, level: int = 0) -> str:
         """Of exactly the type: what a vector lane or a bit pattern needs."""
@@ -195,13 +205,16 @@ class PyPrinter:
         target = self.element(s.buffer, s.indices[0])
         v = s.value
         again = isinstance(v, Bin) and v.op in ("+", "*") and isinstance(v.a, Load) and v.a.buffer is s.buffer
-        if again and s.buffer.dtype != "float16" and self.element(s.buffer, v.a.indices[0]) == target:  # type: ignore[attr-defined]
+        if again and s.buffer.dtype not in ("float16", "int64") and self.element(s.buffer, v.a.indices[0]) == target:  # type: ignore[attr-defined]
             self.emit(f"{target} {v.op}= {self.loose(v.b)}")  # type: ignore[attr-defined]
         else:
             self.emit(f"{target} = {self.stored(v)}")
 
     def stored(self, v: Expr) -> str:
         return self.loose(v)
+
+    def prefetch(self, pointer: Expr) -> None:
+        """A hint, which Python cannot give."""
 
     def alloc(self, s: Alloc) -> None:
         b = s.buffer
@@ -232,7 +245,7 @@ class PyPrinter:
         return f"{self.index(s.lo)}, {self.index(s.lo + s.extent)}"
 
     def refuse(self, e: Any, rule: str, why: str, **more: Any) -> BuildError:
-        return BuildError(rule, f"the target `{self.target}` {why}", where=[*self.place, show(e)], **more)
+        return BuildError(rule, f"the target `{self.target}` {why}", where=[*self.place, "    " * len(self.place) + show(e)], **more)
 
 
 def _literal_is_typed(e: Expr) -> bool:
@@ -279,9 +292,19 @@ def _binary(p: PyPrinter, e: Bin) -> Printed:
         operand = p.index if pure_index(e.a) and pure_index(e.b) else p.value
     else:
         exact = e.op in ("//", "%", "<<", ">>", "min", "max", "truncdiv", "truncmod")
-        operand = p.value if exact else p.loose
+        operand = p.value if exact or (dt.is_int(e.dtype) and width(e) > 63) else p.loose
     text, own = _bin(p, e, operand)
     return (p.rounded(text, e.dtype), ATOM) if e.dtype == "float16" else (text, own)
+
+
+def width(e: Expr) -> int:
+    """Bits that signed arithmetic on unwrapped operands may need; Numba has 64 (of int64 itself: `unsigned`)."""
+    bits = dt.bits(e.dtype)
+    if bits == 64 or not isinstance(e, Bin) or not dt.is_signed(e.dtype):
+        return min(bits, 63)
+    if e.op in ("+", "-"):
+        return max(width(e.a), width(e.b)) + 1
+    return width(e.a) + width(e.b) if e.op == "*" else bits
 
 
 def _bin(p: PyPrinter, e: Bin, operand: Callable[[Expr, int], str]) -> Printed:
@@ -289,7 +312,8 @@ def _bin(p: PyPrinter, e: Bin, operand: Callable[[Expr, int], str]) -> Printed:
         found = _operation(p, e, operand)
         if found is not None:
             return found
-    level, op = PRECEDENCE[e.op], e.op
+    op = {"truncdiv": "//", "truncmod": "%"}.get(e.op, e.op)  # what is left of them has no sign
+    level = PRECEDENCE[op]
     if op == "+" and isinstance(e.b, Const) and dt.is_signed(e.b.dtype) and e.b.value < 0:
         return f"{operand(e.a, level)} - {-e.b.value}", level
     left = level + 1 if level == 4 else level
@@ -315,7 +339,10 @@ def _operation(p: PyPrinter, e: Bin, operand: Callable[[Expr, int], str]) -> Pri
         forms = {"min": "min({1}, {0})", "max": "max({1}, {0})", "truncmod": "np.fmod({0}, {1})"}
         if e.op in forms:
             return forms[e.op].format(a, b), ATOM
-        return f"{'np.floor' if e.op == '//' else 'np.trunc'}({operand(e.a, 10)} / {operand(e.b, 11)})", ATOM
+        if e.op not in ("//", "truncdiv"):
+            return None
+        quotient = p.rounded(f"{operand(e.a, 10)} / {operand(e.b, 11)}", e.dtype)
+        return f"{'np.floor' if e.op == '//' else 'np.trunc'}({quotient})", ATOM
     if e.op in ("min", "max"):
         return f"{e.op}({a}, {b})", ATOM
     corner = not isinstance(e.b, Const) and operand != p.index
@@ -323,15 +350,17 @@ def _operation(p: PyPrinter, e: Bin, operand: Callable[[Expr, int], str]) -> Pri
     if e.op == "//" and corner and e.dtype == "int64":
         helper = "floordiv"
     if e.op in FUNCTIONS:
-        helper = e.op
+        helper = e.op if dt.is_signed(e.dtype) else None
     return None if helper is None else (f"{p.helper(helper)}({a}, {b})", ATOM)
 
 
 def _cast(p: PyPrinter, e: Cast) -> Printed:
     text = p.value(e.value)
     if e.dtype == "float16":
-        inner = text if e.value.dtype == "float32" else f"np.float32({text})"
-        return (text if e.value.dtype == "float16" else p.rounded(inner, e.dtype)), ATOM
+        if e.value.dtype == "float16":
+            return text, 0
+        inner = {"float32": text, "float64": f"{p.helper('to_odd')}({text})"}.get(e.value.dtype, f"np.float32({text})")
+        return p.rounded(inner, e.dtype), ATOM
     if e.dtype == "float32" and e.value.dtype == "float16":
         return text, 0
     return f"{p.scalar_type(e.dtype)}({text})", ATOM
@@ -347,7 +376,7 @@ def _call(p: PyPrinter, e: Call) -> Printed:
         e = Call(libm_name(p, e), e.args, e.dtype)
     if e.kind == "packed":
         raise p.refuse(
-            e, "packed-call", f"cannot call the Python function `{e.name}` from compiled code", legal=["target interp", "target llvm"]
+            e, "packed-call", f"cannot call the Python function `{e.name}` from compiled code", legal=["target llvm", "target interp"]
         )
     if e.name == "if_then_else":
         return _ternary(p, *e.args)
@@ -442,7 +471,9 @@ def _let_stmt(p: PyPrinter, s: LetStmt) -> None:
 
 
 def _evaluate(p: PyPrinter, s: Evaluate) -> None:
-    if not isinstance(s.value, Const):
+    if isinstance(s.value, Call) and s.value.name == "prefetch":
+        p.prefetch(s.value.args[0])
+    elif not isinstance(s.value, Const):
         p.emit(p.loose(s.value))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(p.stem for p in Path(__file__).parent.glob("*.py") if p.stem != "__init__"))
 
 
-@lru_cache(maxsize=None)
+@cache
 def get(name: str) -> Pass:
     """The pass of that name; an unknown name answers with those that exist."""
     if name not in names():

@@ -7,7 +7,7 @@ annotated `StageIndex` is a stage, `IterVar` an axis, `Tensor` a tensor.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -22,7 +22,7 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(p.stem for p in Path(__file__).parent.glob("*.py") if not p.stem.startswith("_")))
 
 
-@lru_cache(maxsize=None)
+@cache
 def get(name: str) -> Primitive:
     """The primitive of that name; an unknown name answers with those that exist."""
     if name not in names():
@@ -31,7 +31,7 @@ def get(name: str) -> Primitive:
     return made
 
 
-@lru_cache(maxsize=None)
+@cache
 def star(name: str) -> str:
     """The parameter that takes any number of arguments (`*axes` of reorder), or ""."""
     kinds = signature(get(name)).parameters.values()
@@ -52,3 +52,9 @@ def prepare(name: str, state: Any, args: Mapping[str, Any]) -> Mapping[str, Any]
     get(name)
     module = import_module(f".{name}", __package__)
     return module.prepare(state, args) if hasattr(module, "prepare") else args
+
+
+@cache
+def parameters(name: str) -> tuple[str, ...]:
+    """The names of what a person gives, in order."""
+    return tuple(signature(get(name)).parameters)[1:]

@@ -25,7 +25,9 @@ def mathematical(w: Writer, e: Call, name: str) -> str:
     sources = tuple(a.dtype for a in e.args)
     f = maths.function(name, e.dtype, sources)
     if f is None:
-        raise w.refuse("unknown-function", f"the interpreter has no function `{name}` on {', '.join(sources)}", sorted(maths.NAMES))
+        raise w.refuse(
+            "unknown-function", f"the interpreter has no function `{name}` on {', '.join(sources)}", sorted(maths.NAMES)
+        )
     if dt.is_float(e.dtype):
         w.block.flops += dt.lanes(e.dtype)
     args = ", ".join([w.value(a) for a in e.args])

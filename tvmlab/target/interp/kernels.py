@@ -67,9 +67,9 @@ def _extents(w: Writer, s: For) -> dict[str, list[Expr]]:
             raise w.refuse("thread-tag", f"the interpreter has no threads `{loop.thread}` (loop {loop.var.name})", TAGS)
         for v in free_variables(loop.extent):
             if v not in w.names:
+                about = f"thread loop {loop.var.name} ({loop.thread})"
                 raise w.refuse(
-                    "thread-extent",
-                    f"the extent of thread loop {loop.var.name} ({loop.thread}) uses {v.name}, which is bound inside the kernel",
+                    "thread-extent", f"the extent of {about} uses {v.name}, which is bound inside the kernel"
                 )
         found.setdefault(loop.thread, []).append(loop.extent)
     return found
@@ -121,7 +121,9 @@ def all_reduce(w: Writer, s: AllReduce) -> None:
     w.stmt = s
     unknown = [v.name for v in s.threads if v not in w.thread_of]
     if w.kernel is None or unknown:
-        raise w.refuse("allreduce-threads", f"this reduces over {', '.join(unknown) or 'threads'}, but no thread loop binds it")
+        raise w.refuse(
+            "allreduce-threads", f"this reduces over {', '.join(unknown) or 'threads'}, but no thread loop binds it"
+        )
     identity = ", ".join([w.atom(w.value(e)) for e in s.combiner.identity]) + ","
     values = w.fresh("t")
     always = isinstance(s.cond, Const) and s.cond.value

@@ -52,12 +52,26 @@ class Machine:
             raise Stop
 
     def report(
-        self, site: int, loops: Loops, rule: str, message: str, hint: str = "", *, index: Sequence[int] = (), more: Any = ()
+        self,
+        site: int,
+        loops: Loops,
+        rule: str,
+        message: str,
+        hint: str = "",
+        *,
+        index: Sequence[int] = (),
+        more: Any = (),
     ) -> None:
         s = self.sites[site]
         tensor = s.buffer.name if s.buffer is not None else ""
         error = InterpError(
-            rule, message, [*s.where(loops), *more], hint=hint, tensor=tensor, index=index, loops=dict(zip(s.loops, loops))
+            rule,
+            message,
+            [*s.where(loops), *more],
+            hint=hint,
+            tensor=tensor,
+            index=index,
+            loops=dict(zip(s.loops, loops)),
         )
         self.fault(error, site)
 
@@ -71,7 +85,9 @@ class Machine:
         else:
             at = index
             bad = [d for d, (i, n) in enumerate(zip(index, m.shape)) if not 0 <= i < n]
-            parts = [f"index {index[d]} in dimension {d} of {element(name, index)} is not in {span(m.shape[d])}" for d in bad]
+            parts = [
+                f"index {index[d]} in dimension {d} of {element(name, index)} is not in {span(m.shape[d])}" for d in bad
+            ]
             if not bad:
                 parts = [f"{element(name, index)} is element {m.address(index)} of its memory, which has {m.size}"]
             text = f"{', '.join(parts)}; its shape is {m.shape}"
@@ -90,44 +106,64 @@ class Machine:
         self.report(site, loops, "uninitialised-read", message, hint, index=at)
         return self.zero(m)
 
-    def broken(self, site: int, loops: Loops, rule: str, message: str) -> int:
-        """A fault of arithmetic; its result counts as 0."""
-        self.report(site, loops, rule, message)
+    def by_zero(self, site: int, loops: Loops) -> int:
+        """What integer division and remainder by zero give."""
+        if self.strict:
+            self.report(site, loops, "division-by-zero", "division of integers by zero")
         return 0
 
-    def divisor(self, b: Any, site: int, loops: Loops) -> Any:
-        """`b`, or where it is 0 (in any lane) a report and 1."""
+    def divide(self, f: Callable[[Any, Any], Any], a: Any, b: Any, site: int, loops: Loops) -> Any:
+        """`f(a, b)` lane by lane; 0 where b is."""
+        a, b = np.asarray(a), np.asarray(b)
+        if b.dtype != a.dtype:  # one of them is a plain number, the same in all lanes
+            a, b = (a, b.astype(a.dtype)) if a.ndim else (a.astype(b.dtype), b)
         zero = b == 0
-        if zero if isinstance(b, int) else np.any(zero):
-            self.report(site, loops, "division-by-zero", "division of integers by zero")
-            return 1 if isinstance(b, int) else np.where(zero, 1, b).astype(b.dtype)
-        return b
+        if not zero.any():
+            return f(a, b)
+        return np.where(zero, self.by_zero(site, loops), f(a, np.where(zero, 1, b).astype(b.dtype))).astype(b.dtype)
 
-    def shift(self, b: Any, bits: int, site: int, loops: Loops) -> Any:
+    def shift(self, op: str, a: Any, b: Any, bits: int, site: int, loops: Loops) -> Any:
+        """`a << b` or `a >> b`; a shift by the width or more leaves nothing but the sign (of `>>`)."""
         bad = (b < 0) | (b >= bits)
-        if bad if isinstance(b, int) else np.any(bad):
-            self.report(site, loops, "shift-range", f"shift of a {bits}-bit integer by {b}: only 0..{bits - 1} is defined")
-            return 0 if isinstance(b, int) else np.where(bad, 0, b).astype(b.dtype)
-        return b
+        if self.strict and np.any(bad):
+            message = f"shift of a {bits}-bit integer by {b}: only 0..{bits - 1} is defined"
+            self.report(site, loops, "shift-range", message)
+        if isinstance(a, int) and isinstance(b, int):
+            if bad:
+                return -1 if op == ">>" and a < 0 else 0
+            return a << b if op == "<<" else a >> b
+        near = np.where(bad, 0, b).astype(a.dtype)
+        far = np.where(a < 0, -1, 0).astype(a.dtype) if op == ">>" else np.zeros_like(a)
+        return np.where(bad, far, a << near if op == "<<" else a >> near)
 
     # ------------------------------------------------------------ memory
 
     def parameter(
-        self, k: int, shape: tuple[int, ...], strides: tuple[int, ...] | None, offset: int, logical: Any, forget: bool, track: bool
+        self,
+        k: int,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...] | None,
+        offset: int,
+        logical: Any,
+        forget: bool,
+        track: bool,
     ) -> Memory:
         """The memory of buffer parameter `k`, whose shape is checked against the array's."""
         array, buffer = self.arrays[k], self.buffers[k]
         want = shape if logical is None else logical
         if tuple(array.shape) != tuple(want):
             raise InterpError(
-                "argument-shape", f"argument {buffer.name} has shape {tuple(array.shape)}, but the program needs {tuple(want)}"
+                "argument-shape",
+                f"argument {buffer.name} has shape {tuple(array.shape)}, but the program needs {tuple(want)}",
             )
         m = Memory(buffer, memory_of(array), shape, strides, offset, logical)
         if logical is not None and shape[0] > m.size:
             m.shape = (m.size,)
         return m.shadowed(forget, track)
 
-    def allocation(self, k: int, shape: tuple[int, ...], strides: Any, logical: Any, forget: bool, track: bool) -> Memory:
+    def allocation(
+        self, k: int, shape: tuple[int, ...], strides: Any, logical: Any, forget: bool, track: bool
+    ) -> Memory:
         return allocate(self.buffers[k], shape, strides, logical).shadowed(forget, track)
 
     # ------------------------------------------------------------ vectors
@@ -149,11 +185,19 @@ class Machine:
         return address, on
 
     def load(
-        self, m: Memory, index: tuple[Any, ...], mask: Any, count: int, site: int, loops: Loops, bounds: bool, version: int
+        self,
+        m: Memory,
+        index: tuple[Any, ...],
+        mask: Any,
+        count: int,
+        site: int,
+        loops: Loops,
+        bounds: bool,
+        version: int,
     ) -> Any:
         address, on = self.lanes(m, index, mask, count, site, loops, "read", bounds)
         if m.init is not None and version:
-            for a in address[on & (m.written()[np.where(on, address, 0)] < version)][:1] if on.any() else ():
+            for a in address[on & (m.written[np.where(on, address, 0)] < version)][:1] if on.any() else ():
                 self.unwritten(m, int(a), site, loops)
         if m.writer is not None:
             for a in address[on]:
@@ -163,9 +207,17 @@ class Machine:
         return value
 
     def store(
-        self, m: Memory, index: tuple[Any, ...], value: Any, mask: Any, count: int, site: int, loops: Loops, bounds: bool,
+        self,
+        m: Memory,
+        index: tuple[Any, ...],
+        value: Any,
+        mask: Any,
+        count: int,
+        site: int,
+        loops: Loops,
+        bounds: bool,
         version: int,
-    ) -> None:  # fmt: skip
+    ) -> None:
         address, on = self.lanes(m, index, mask, count, site, loops, "write", bounds)
         lanes = np.broadcast_to(value, count)
         if m.writer is not None:
@@ -173,7 +225,7 @@ class Machine:
                 self.note_write(m, int(a), site, loops, v)
         m.data[address[on]] = lanes[on]
         if m.init is not None:
-            m.written()[address[on]] = version
+            m.written[address[on]] = version
 
     # ------------------------------------------------------------ races
 
@@ -208,8 +260,6 @@ class Machine:
         if self.strict or clash.kind == "parallel":
             return False
         old = m.data[a]
-        if m.init is not None and not m.init[a]:
-            return False
         return bool(old == value) or bool(old != old and value != value)
 
     def race(
@@ -220,7 +270,9 @@ class Machine:
         lines = []
         if other is not None and self.sites[other].stmt is not self.sites[site].stmt:
             lines = [f"the other access: {headline(s)}" for s in [self.sites[other].stmt] if s is not None]
-        acts = f"both {verb2.removesuffix('s')} {what}" if verb == verb2 else f"{verb} {what}, {clash.second} {verb2} it"
+        acts = (
+            f"both {verb2.removesuffix('s')} {what}" if verb == verb2 else f"{verb} {what}, {clash.second} {verb2} it"
+        )
         sides = f"{clash.first} and {clash.second} {acts}" if verb == verb2 else f"{clash.first} {acts}"
         rule, head, hint = {
             "parallel": ("parallel-race", "race between iterations of a parallel loop", "this loop must stay serial"),
@@ -240,8 +292,11 @@ class Machine:
         if offset < 0 or extent < 0 or offset + extent > m.size:
             name = (m.buffer.logical or m.buffer).name
             verb = "write" if mask & 2 else "read"
-            text = f"elements {offset}..{offset + extent - 1} are not all in {span(m.size)}; its shape is {m.logical or m.shape}"
-            self.report(site, loops, f"out-of-bounds-{verb}", f"access_ptr outside {name}: {text}", index=m.element(offset))
+            last, shape = offset + extent - 1, m.logical or m.shape
+            text = f"elements {offset}..{last} are not all in {span(m.size)}; its shape is {shape}"
+            self.report(
+                site, loops, f"out-of-bounds-{verb}", f"access_ptr outside {name}: {text}", index=m.element(offset)
+            )
             return m.data[:0]
         self.touch(m, range(offset, offset + extent), mask, site, loops, version)
         return m.data[offset : offset + extent]
@@ -280,7 +335,7 @@ class Machine:
                     self.note_write(m, a, site, loops, np.nan)
         if mask & 2 and m.init is not None:
             at = slice(addresses.start, addresses.stop) if isinstance(addresses, range) else addresses
-            m.written()[at] = version
+            m.written[at] = version
 
     def call_packed(self, name: str, args: Sequence[Any], dtype: str) -> Any:
         f = self.packed.get(name)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,7 @@ def _double(x: Value) -> Value:
     return x.astype(np.float64) if isinstance(x, np.ndarray) else np.float64(x)
 
 
-@lru_cache(maxsize=None)
+@cache
 def finish(dtype: str) -> Callable[[Value], Value]:
     """Round a double (or an array of them) to `dtype`, in the form the generated code computes with."""
     kind, vector = numpy_type(dtype), dt.lanes(dtype) > 1
@@ -59,7 +59,7 @@ def finish(dtype: str) -> Callable[[Value], Value]:
     return bool if dt.is_bool(dtype) else lambda x: wrap(int(x), dtype)
 
 
-@lru_cache(maxsize=None)
+@cache
 def cast(source: str, dtype: str) -> Callable[[Value], Value]:
     """Conversion of a value: floats become integers by truncation, integers wrap."""
     kind = numpy_type(dtype)
@@ -93,10 +93,11 @@ def truncmod(a: Value, b: Value) -> Value:
 
 def float_binary(op: str, dtype: str) -> Callable[[Value, Value], Value]:
     """Division and remainder of floats, with the infinities and NaNs of IEEE."""
-    f = {
+    table: dict[str, Callable[..., Value]] = {
         "/": np.divide, "//": np.floor_divide, "%": np.mod, "truncdiv": lambda a, b: np.trunc(np.divide(a, b)),
         "truncmod": np.fmod,
-    }[op]  # fmt: skip
+    }  # fmt: skip
+    f = table[op]
     return (lambda a, b: float(f(a, b))) if dtype == "float64" else f
 
 
@@ -151,11 +152,22 @@ def _reinterpret(source: str, dtype: str) -> Callable[[Value], Value]:
 
 
 NAMES = frozenset(
-    [*FLOAT1, *FLOAT2, *TESTS, "nextafter", "ldexp", "popcount", "clz", "bitwise_not", "q_multiply_shift", "reinterpret"]
+    [
+        *FLOAT1,
+        *FLOAT2,
+        *TESTS,
+        "nextafter",
+        "ldexp",
+        "popcount",
+        "clz",
+        "bitwise_not",
+        "q_multiply_shift",
+        "reinterpret",
+    ]
 )
 
 
-@lru_cache(maxsize=None)
+@cache
 def function(name: str, dtype: str, sources: tuple[str, ...]) -> Callable[..., Value] | None:
     """The function of that name on arguments of those dtypes, or None where there is none."""
     source = sources[0] if sources else ""

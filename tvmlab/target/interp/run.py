@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType
@@ -13,8 +14,8 @@ import numpy as np
 
 from ...core.node import Buffer, Var
 from ...core.program import Function, Program
-from . import exprs, maths, stmts, threads
 from .. import base
+from . import exprs, maths, stmts, threads
 from .machine import Machine, Stop
 from .report import InterpError, Report, Site
 from .sharing import watched
@@ -77,8 +78,9 @@ def run(
     `scalars`: for the scalar parameters, then for `sizes`; sizes left out are read off the arrays' shapes.
     `check=False`: only compute. `uninitialised`: parameters that start undefined (outputs). `faults`: 1 raises the
     first fault; more collects the first fault of up to that many places in the report, bad reads giving 0 and bad
-    writes nothing. `strict`: threads may not even store one and the same value without a barrier. `packed`: functions
-    that programs call by name, before those registered.
+    writes nothing. `strict`: also report what is harmless here: threads that store one and the same value without a
+    barrier, integer division by zero (which gives 0) and shifts by more than the width. `packed`: functions that
+    programs call by name, before those registered.
     """
     if isinstance(function, Code):
         code = function
@@ -88,16 +90,11 @@ def run(
     given = _in_order(code.function, arrays)
     numbers = _scalars(code.function, given, scalars)
     counts = [0] * len(code.blocks)
-    R = Machine(
-        code.sites, code.buffers, given, limit=faults, packed=packed, strict=strict, exact_readers=code.threads
-    )
+    R = Machine(code.sites, code.buffers, given, limit=faults, packed=packed, strict=strict, exact_readers=code.threads)
     names = {**code.constants, "R": R, "N": counts}
     exec(code.code, names)
-    with np.errstate(all="ignore"):
-        try:
-            names["main"](numbers)
-        except Stop:
-            pass
+    with np.errstate(all="ignore"), suppress(Stop):
+        names["main"](numbers)
     return _report(code, counts, R)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...core.node import AllReduce, Alloc, Buffer, Call, Const, For, Load, Node, Stmt, Store, Var
+from ...core.node import Alloc, AllReduce, Buffer, Call, Const, For, Load, Node, Stmt, Store, Var
 from ...core.walk import walk
 
 SYNC = frozenset({"thread", "vthread"})

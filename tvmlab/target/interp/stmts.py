@@ -6,7 +6,20 @@ from collections.abc import Callable
 from typing import Any
 
 from ...core.node import (
-    AllReduce, Alloc, Attr, Barrier, Buffer, Evaluate, For, If, LetStmt, Seq, Stmt, Store, Var, While,
+    Alloc,
+    AllReduce,
+    Attr,
+    Barrier,
+    Buffer,
+    Evaluate,
+    For,
+    If,
+    LetStmt,
+    Seq,
+    Stmt,
+    Store,
+    Var,
+    While,
 )  # fmt: skip
 from ...core.walk import free_variables
 from . import kernels
@@ -35,7 +48,9 @@ def body(w: Writer, s: Stmt, loop: str = "") -> None:
 
 def _for(w: Writer, s: For) -> None:
     if s.kind not in SERIAL | {"thread", "vthread"}:
-        raise w.refuse("loop-kind", f"the interpreter has no loops of kind {s.kind}", sorted(SERIAL | {"thread", "vthread"}))
+        raise w.refuse(
+            "loop-kind", f"the interpreter has no loops of kind {s.kind}", sorted(SERIAL | {"thread", "vthread"})
+        )
     w.stmt = s
     if s.kind in ("thread", "vthread"):
         kernels.thread_loop(w, s, body)

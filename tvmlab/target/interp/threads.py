@@ -59,7 +59,8 @@ def launch(R: Machine, body: Callable[[Thread], Running], dims: Iterable[tuple[s
     """Run a kernel: `body(thread)` for all threads of all blocks."""
     extents = dict(dims)
     blocks, threads = (
-        {t: n for t in (f"{stem}.{a}" for a in AXES) if (n := extents.get(t)) is not None} for stem in ("blockIdx", "threadIdx")
+        {t: n for t in (f"{stem}.{a}" for a in AXES) if (n := extents.get(t)) is not None}
+        for stem in ("blockIdx", "threadIdx")
     )
     base = R.task
     grid = R.tasks.instance(Construct("block", lambda i: _position(blocks, i)))
@@ -179,7 +180,14 @@ def _doing(R: Machine, stop: Any) -> str:
 
 
 def fork(
-    R: Machine, g: Thread, name: str, lo: int, extent: int, body: Callable[[Thread, int], Running], site: int, loops: Any
+    R: Machine,
+    g: Thread,
+    name: str,
+    lo: int,
+    extent: int,
+    body: Callable[[Thread, int], Running],
+    site: int,
+    loops: Any,
 ) -> Running:
     """The virtual threads of one thread: each runs to its next barrier in turn, then the thread itself waits."""
     construct = Construct("vthread", lambda i: f"{name} = {i}")

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ...core.error import BuildError
 from ...core.node import Buffer, Expr, For, Stmt, Var
 from ...core.text import Names
@@ -130,6 +132,10 @@ class Writer:
             self.constants[name] = value
         return name
 
+    def steps(self, count: int) -> str:
+        """The vector 0, 1, ..., count - 1."""
+        return self.constant(np.arange(count, dtype=np.int64), ("ramp", count))
+
     # ------------------------------------------------------------ structure
 
     @contextmanager
@@ -210,13 +216,17 @@ class Writer:
         return f"{self.site(buffer)}, ({values})"
 
     def refuse(self, rule: str, message: str, legal: Sequence[str] = (), hint: str = "") -> BuildError:
-        where = [headline(self.stmt), *origin_lines(getattr(self.stmt, "origin", None))] if self.stmt is not None else []
+        where = (
+            [headline(self.stmt), *origin_lines(getattr(self.stmt, "origin", None))] if self.stmt is not None else []
+        )
         return BuildError(rule, message, where, legal, hint)
 
     def place(self, buffer: Any) -> Place:
         found = self.places.get(buffer)
         if found is None:
-            raise self.refuse("unknown-buffer", f"`{buffer.name}` is used where it is neither a parameter nor allocated")
+            raise self.refuse(
+                "unknown-buffer", f"`{buffer.name}` is used where it is neither a parameter nor allocated"
+            )
         return found
 
     def variable(self, v: Var) -> str:

@@ -37,7 +37,8 @@ class Module:
         self.constants: dict[Any, tuple[str, str]] = {}
         self.externs: dict[str, str] = {}  # C symbol -> the call, as text, that needs it
         self.sites: list[Any] = []  # packed calls, see calls.py
-        self.parallel = False
+        self.parallel = False  # has it a parallel loop?
+        self.fails = False  # may the entry return something other than 0?
         self.types: dict[str, str] = {}
         self.memory: dict[str, str] = {}
         self.widest = 0
@@ -89,11 +90,18 @@ class Module:
         body = "".join(chr(b) if 32 <= b < 127 and b not in (34, 92) else f"\\{b:02X}" for b in raw)
         return self.data(("str", value), f'[{len(raw)} x i8] c"{body}"')
 
-    def text(self) -> str:
+    def text(self, launcher: str = "") -> str:
+        """The module; `launcher` runs its parallel loops."""
         parts = [line for _, line in self.constants.values()]
         parts += [line for line in self.declared.values() if line]
         parts += self.functions
-        wide = f' "prefer-vector-width"="{self.widest}" "min-legal-vector-width"="{self.widest}"' if self.widest > 128 else ""
+        if self.parallel:
+            parts.append(launcher)
+        wide = (
+            f' "prefer-vector-width"="{self.widest}" "min-legal-vector-width"="{self.widest}"'
+            if self.widest > 128
+            else ""
+        )
         parts.append(f"attributes #0 = {{ nounwind{wide} }}")
         parts += [
             f"attributes #2 = {{ alwaysinline nounwind{wide} }}",

@@ -3,93 +3,168 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ...core import dtype as dt
-from ...core.error import BuildError, CallError, TVMError
+from ...core.error import BuildError
 from ...core.node import For, Var
-from ...core.program import Program
+from ...core.program import Function, Program
 from ...core.walk import walk
 from ..base import Compiled, Target
-from . import jit
+from . import cache, export, jit
 from .builder import Module
-from .emit import emit_module, refused, signature
+from .calls import PACKED, Callbacks
+from .emit import FAILED, NO_MEMORY, emit_module, refused, signature
+from .parallel import IN_PROCESS, Threads
 
-FP = {"contract": "contract ", "strict": "", "fast": "fast "}
+FP = {"contract": "contract ", "strict": "", "fast": "fast "}  # the function attribute `fp`
 
 
 def source(program: Program, target: Target) -> str:
     """The LLVM IR text of a program."""
-    return generate(program, target).text()
+    return generate(program, target).text(IN_PROCESS)
 
 
 def generate(program: Program, target: Target) -> Module:
+    """The program as a module of IR text."""
     problem = refused(program)
     if problem is not None:
         raise problem
     mode = dict(program.entry.attrs).get("fp", "contract")
     if mode not in FP:
-        raise BuildError("fp-mode", f"the attribute fp is `{mode}`", legal=sorted(FP))
+        raise BuildError("fp-mode", f"the attribute fp of `{program.entry.name}` is `{mode}`", legal=sorted(FP))
     return emit_module(program, Module(jit.machine(jit.settings(target)), FP[mode]))
 
 
 def compile(program: Program, target: Target) -> Compiled:
-    made = jit.settings(target)
+    """`extra`: raw(*addresses, *numbers) the bare call; export(path); set_num_threads(n) if there are parallel loops;
+    optimised() the IR after LLVM's passes; object the machine code; cached whether it came from the cache.
+    """
+    made, fn = jit.settings(target), program.entry
     module = generate(program, target)
-    text = module.text()
-    scalar = wants_vectoriser(program)
-    ir, asm = (lambda: text), (lambda: jit.assembly(text, made, scalar))
+    text, vectorise = module.text(IN_PROCESS), wants_vectoriser(program)
+    extra: dict[str, Any] = {
+        "export": lambda path: export.export(program, target, path),
+        "optimised": lambda: jit.optimised(text, made, vectorise),
+        "symbol": fn.name,
+        "status": True,
+    }
     why = jit.runnable(made)
     if why:
-        return Compiled(_refuse(program.entry.name, why), text, ir, asm)
-    code = jit.compile_object(text, made, scalar)
-    library = jit.link(code, (program.entry.name,), {})
-    call = make_call(program, library)
-    return Compiled(call, text, ir, asm, {"object": code, "library": library})
+        return Compiled(_refuse(fn.name, why), text, lambda: text, lambda: jit.assembly(text, made, vectorise), extra)
+    symbols = resolve(module, fn.name)
+    callbacks, threads = None, None
+    if module.sites:
+        callbacks = Callbacks(module.sites)
+        symbols[PACKED] = callbacks.address
+    if module.parallel:
+        threads = Threads(target.threads)
+        symbols.update(threads.symbols())
+        extra["set_num_threads"] = threads.set
+    code, extra["cached"] = cache.through(
+        cache.key(text, made, vectorise), lambda: jit.compile_object(text, made, vectorise)
+    )
+    library = jit.link(code, (fn.name,), symbols)
+    raw, call = make_calls(fn, library, module.fails, callbacks, threads)
+    extra.update(object=code, raw=raw)
+    return Compiled(call, text, lambda: text, lambda: jit.assembly(text, made, vectorise), extra)
+
+
+def resolve(module: Module, name: str) -> dict[str, int]:
+    """The addresses of the C functions a program calls; one that nobody defines is an error now, not a crash later."""
+    found = {}
+    for symbol, where in module.externs.items():
+        address = jit.address_of(symbol)
+        if not address:
+            raise BuildError(
+                "unknown-symbol",
+                f"`{name}` calls the C function `{symbol}`, which no library of this process defines",
+                where=[where],
+                hint="load the library that has it first:  llvmlite.binding.load_library_permanently(path)",
+            )
+        found[symbol] = address
+    return found
 
 
 def wants_vectoriser(program: Program) -> bool:
     """Are there innermost loops without vectors, for LLVM to vectorise as it can?"""
-    return any(
-        type(s) is For and not any(type(x) is For and x is not s for x in walk(s)) and not _has_vectors(s)
-        for fn in program.functions
-        for s in walk(fn.body)
-    )
+    return any(_scalar_inside(fn.body) for fn in program.functions)
 
 
-def _has_vectors(s: For) -> bool:
-    return any(dt.lanes(x.dtype) > 1 for x in walk(s) if hasattr(x, "dtype"))
+def _scalar_inside(body: Any) -> bool:
+    """Is there a loop that LLVM will see as an innermost one, and that has no vectors?"""
+    nests = [s for s in walk(body) if type(s) is For and s.kind != "unrolled"]
+    for s in nests:
+        inside = list(walk(s.body))
+        if any(type(x) is For and x.kind != "unrolled" for x in inside):
+            continue
+        if not any(dt.lanes(x.dtype) > 1 for x in inside if hasattr(x, "dtype")):
+            return True
+    return False
 
 
-def _refuse(name: str, why: str) -> Any:
+# ---------------------------------------------------------------- calling
+
+
+def _refuse(name: str, why: str) -> Callable[[Sequence[Any], Sequence[Any]], None]:
     def call(arrays: Sequence[Any], scalars: Sequence[Any]) -> None:
-        raise BuildError("not-here", f"`{name}` cannot run here: {why}", hint="its .asm and .source are available")
+        raise BuildError(
+            "not-here", f"`{name}` cannot run here: {why}", hint="its .asm and .source are there to be read"
+        )
 
     return call
 
 
-def make_call(program: Program, library: Any) -> Any:
-    fn = program.entry
-    kinds = [_ctype(t) for _, t in signature(fn)]
-    entry = ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(library[fn.name])
-
-    def call(arrays: Sequence[Any], scalars: Sequence[Any], library: Any = library) -> None:
-        code = entry(*[a.ctypes.data for a in arrays], *scalars)
-        if code:
-            fail(fn.name, code)
-
-    return call
+C_TYPES: dict[str, Any] = {
+    "ptr": ctypes.c_void_p, "i8": ctypes.c_int8, "i16": ctypes.c_int16, "i32": ctypes.c_int32, "i64": ctypes.c_int64,
+    "float": ctypes.c_float, "double": ctypes.c_double,
+}  # fmt: skip
 
 
-def _ctype(t: str) -> Any:
-    return {"ptr": ctypes.c_void_p, "i64": ctypes.c_int64, "double": ctypes.c_double}[t]
+def make_calls(
+    fn: Function, library: Any, fails: bool, callbacks: Callbacks | None, threads: Threads | None
+) -> tuple[Any, Any]:
+    """(raw(*addresses, *numbers), call(arrays, numbers)). Both raise what goes wrong, and keep alive what they need."""
+    parameters = signature(fn)
+    # "restype None" where nothing can fail: one check less per call
+    entry = ctypes.CFUNCTYPE(ctypes.c_int32 if fails else None, *[C_TYPES[t] for _, t in parameters])(library[fn.name])
+    entry.alive = (library, callbacks, threads)  # type: ignore[attr-defined]
+    raw: Any = entry
+    if fails:
+        entry.errcheck = _checker(fn.name, callbacks)  # type: ignore[assignment]
+    halves = [i for i, (p, _) in enumerate(parameters) if isinstance(p, Var) and p.dtype == "float16"]
+    if halves:
+        raw = _with_halves(entry, halves)
+
+    def call(arrays: Sequence[Any], scalars: Sequence[Any]) -> None:
+        raw(*[a.ctypes.data for a in arrays], *scalars)
+
+    return raw, call
 
 
-def fail(name: str, code: int) -> None:
-    if code == -2:
-        raise MemoryError(f"`{name}`: the system gave no memory for a temporary")
-    raise TVMError(f"`{name}` failed with code {code}")
+def _with_halves(entry: Any, halves: list[int]) -> Callable[..., Any]:
+    """float16 numbers are passed as their bits: C has no such type."""
+
+    def raw(*args: Any) -> Any:
+        passed = list(args)
+        for i in halves:
+            passed[i] = int(np.float16(passed[i]).view(np.int16))
+        return entry(*passed)
+
+    return raw
 
 
-__all__ = ["CallError", "Var", "compile", "source"]
+def _checker(name: str, callbacks: Callbacks | None) -> Callable[..., None]:
+    def check(code: int, function: Any, args: Any) -> None:
+        if code == 0:
+            return
+        if code == FAILED and callbacks is not None:
+            callbacks.raise_error()
+        if code == NO_MEMORY:
+            raise MemoryError(f"`{name}`: the system gave no memory for a temporary")
+        raise RuntimeError(f"`{name}` failed with code {code}")
+
+    return check

@@ -1,6 +1,6 @@
 """Statements as LLVM IR: loops, branches, temporaries, and the entry function of a program.
 
-    int32 NAME(arrays..., scalars..., sizes...)     0, or a negative code: see FAILED and NO_MEMORY
+int32 NAME(arrays..., scalars..., sizes...)     0, or a negative code: see FAILED and NO_MEMORY
 """
 
 from __future__ import annotations
@@ -11,7 +11,22 @@ from typing import Any
 from ...core import dtype as dt
 from ...core.error import BuildError
 from ...core.node import (
-    AllReduce, Alloc, Attr, Barrier, Buffer, Const, Evaluate, For, If, LetStmt, Seq, Stmt, Store, Var, While,
+    Alloc,
+    AllReduce,
+    Attr,
+    Barrier,
+    Buffer,
+    Call,
+    Const,
+    Evaluate,
+    For,
+    If,
+    LetStmt,
+    Seq,
+    Stmt,
+    Store,
+    Var,
+    While,
 )  # fmt: skip
 from ...core.program import Function, Program
 from ...core.walk import walk
@@ -26,10 +41,12 @@ FAILED, NO_MEMORY = -1, -2  # a packed function raised; the system gave no memor
 
 
 class Body(Values):
-    """One function: its statements. `parallel`: it is the body of a parallel loop, so parallel loops inside are serial."""
+    """One function: its statements. `parallel`: the body of a parallel loop, inside which loops are serial."""
 
     def __init__(self, module: Module, env: dict[Var, Any], parallel: bool = False) -> None:
         super().__init__(module)
+        self.function = ""  # the entry's name
+        self.fails = False  # may it return something other than 0?
         self.env = env
         self.places = {}
         self.parallel = parallel
@@ -45,9 +62,17 @@ class Body(Values):
 
     def leave(self, code: str) -> None:
         """Return early: give back what is held."""
+        self.fails = True
         for raw in reversed(self.heap):
             self.free(raw)
         self.emit(f"ret i32 {code}")
+
+    def fail_unless_zero(self, code: str) -> None:
+        bad, ok = self.label("failed"), self.label("ok")
+        self.branch(self.op(f"icmp eq i32 {code}, 0"), ok, bad)
+        self.start(bad)
+        self.leave(code)
+        self.start(ok)
 
     # ------------------------------------------------------------ loops
 
@@ -65,8 +90,13 @@ class Body(Values):
 
             launch(self, s, lo, extent)
             return
+        self.serial_loop(s, lo, extent)
+
+    def serial_loop(self, s: For, lo: Lin, extent: Lin) -> None:
         self.prepare(s)
+        self.chain.append(f"for {s.var.name}{' in parallel' if s.kind == 'parallel' else ''}")
         self.counted(s, lo, extent)
+        self.chain.pop()
 
     def expands(self, s: For, count: int) -> bool:
         return s.kind == "unrolled" and count * self.weight(s.body) <= UNROLL_LIMIT
@@ -245,12 +275,17 @@ def _let(c: Body, s: LetStmt) -> None:
 
 
 def _evaluate(c: Body, s: Evaluate) -> None:
-    if type(s.value) is not Const:
-        c.value(s.value)
+    e = s.value
+    if type(e) is Call and e.kind == "packed":
+        e = Call(e.name, e.args, "handle", e.kind)  # what it returns is not used, so it may be anything
+    if type(e) is not Const:
+        c.value(e)
 
 
 def _refused(c: Body, s: Stmt) -> None:
-    raise BuildError("not-on-cpu", f"the target llvm has no {type(s).__name__}: it runs no thread blocks", where=[repr(s)])
+    raise BuildError(
+        "not-on-cpu", f"the target llvm has no {type(s).__name__}: it runs no thread blocks", where=[repr(s)]
+    )
 
 
 STMT: dict[type, Callable[[Body, Any], None]] = {
@@ -286,8 +321,11 @@ def refused(program: Program) -> BuildError | None:
 
 
 def scalar_type(v: Var) -> str:
-    """How a scalar parameter is passed: i64 or double."""
-    return "double" if dt.is_float(v.dtype) else "i64"
+    """How C passes a scalar parameter; float16 as its bits."""
+    stem, bits, _ = dt.parse(v.dtype)
+    if stem == "float":
+        return {16: "i16", 32: "float", 64: "double"}[bits]
+    return "i8" if stem == "bool" else f"i{bits}"
 
 
 def signature(fn: Function) -> list[tuple[Any, str]]:
@@ -299,8 +337,9 @@ def signature(fn: Function) -> list[tuple[Any, str]]:
 def emit_function(module: Module, fn: Function) -> None:
     """Append the entry function to the module."""
     body = Body(module, {})
+    body.function = fn.name
     parameters, align = signature(fn), dict(fn.attrs).get("align", 0)
-    heads = []
+    heads: list[str] = []
     for p, t in parameters:
         name = f"%{'p' if t == 'ptr' else 's'}.{p.name}"
         name = name if name.replace("%", "").replace(".", "").replace("_", "").isalnum() else f"%p{len(heads)}"
@@ -312,20 +351,23 @@ def emit_function(module: Module, fn: Function) -> None:
             body.env[p] = bind_scalar(body, p, name)
     body.run(fn.body)
     text = body.finish()
+    module.fails |= body.fails
     module.functions.append(f"define i32 @{fn.name}({', '.join(heads)}) #0 {{\n{text}\n}}")
 
 
 def bind_scalar(body: Body, p: Var, name: str) -> Any:
     """A parameter as the code uses it: integers are index arithmetic."""
-    if dt.is_float(p.dtype):
-        return body.convert(name, "float64", p.dtype)
     if p.dtype in ("int32", "int64"):
+        wide = name if p.dtype == "int64" else body.op(f"sext i32 {name} to i64")
         if p.nonneg:
-            body.nonneg.add(name)
-        return Lin(0, ((name, 1),))
+            body.nonneg.add(wide)
+        return Lin(0, ((wide, 1),))
     if p.dtype == "handle":
         return body.op(f"inttoptr i64 {name} to ptr")
-    return body.convert(name, "int64", p.dtype)
+    if p.dtype == "float16":
+        raw = body.op(f"bitcast i16 {name} to half") if body.m.machine.half else name
+        return body.loaded(raw, p.dtype)
+    return body.loaded(name, p.dtype)
 
 
 def emit_module(program: Program, module: Module) -> Module:

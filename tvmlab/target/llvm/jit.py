@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import threading
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import llvmlite
@@ -36,7 +37,7 @@ def host_features() -> dict[str, bool]:
     return dict(llvm.get_host_cpu_features())
 
 
-@lru_cache(maxsize=None)
+@cache
 def prepare(everything: bool = False) -> None:
     """Make LLVM's targets known: this machine's, or all (for cross-compilation). Old llvmlite needs `initialize`."""
     if everything:
@@ -75,11 +76,12 @@ def settings(target: Target) -> Settings:
 
 @lru_cache(maxsize=64)
 def machine(made: Settings) -> Machine:
-    """What the generated text has to know of it. Features are probed by compiling: names of CPUs are LLVM's business."""
+    """What the generated text has to know of it. Probed by compiling: LLVM knows what the names of CPUs mean."""
     arch = made.triple.split("-")[0]
     darwin = "darwin" in made.triple or "macos" in made.triple
     major = llvm.llvm_version_info[0]
     if arch not in ("x86_64", "i386", "i686"):
+        target_machine(made)  # an unknown triple is refused here
         return Machine(major, half=True, width=128, darwin=darwin)
     probe = _probe(made)
     width = 512 if "zmm" in probe else 256 if "ymm" in probe else 128
@@ -161,9 +163,23 @@ def optimised(text: str, made: Settings, vectorise: bool) -> str:
 
 
 @lru_cache(maxsize=1)
+def load_libm() -> None:
+    """The C maths library, for its symbols; elsewhere than on Linux it is part of what every process has."""
+    if "linux" in host_triple():
+        with contextlib.suppress(RuntimeError):
+            llvm.load_library_permanently("libm.so.6")
+
+
+def address_of(symbol: str) -> int:
+    """Where a C function of this process is; 0 for one that no library defines."""
+    load_libm()
+    return int(llvm.address_of_symbol(symbol) or 0)
+
+
+@lru_cache(maxsize=1)
 def _linker(process: int) -> Any:
     prepare()
-    llvm.load_library_permanently("libm.so.6") if os.name == "posix" and "linux" in host_triple() else None
+    load_libm()
     return llvm.create_lljit_compiler(use_jit_link=False)
 
 

@@ -61,7 +61,8 @@ class Memory(Indexing):
         if not indices:
             return Const(0)
         raise BuildError(
-            "not-flat", f"`{buffer.name}` is accessed with {len(indices)} indices: the program has to be flattened first"
+            "not-flat",
+            f"`{buffer.name}` is accessed with {len(indices)} indices: the program has to be flattened first",
         )
 
     def address(self, place: Place, at: Lin, inside: bool = True) -> str:
@@ -191,7 +192,9 @@ class Memory(Indexing):
                 stored, f, f"<{n} x ptr> align {size} {pointers}", f"{bools} {mask}", f"{stored} zeroinitializer"
             )
         f = self.m.declare(name, stored, [f"<{n} x ptr>", "i32", bools, stored])
-        return self.call(stored, f, f"<{n} x ptr> {pointers}", f"i32 {size}", f"{bools} {mask}", f"{stored} zeroinitializer")
+        return self.call(
+            stored, f, f"<{n} x ptr> {pointers}", f"i32 {size}", f"{bools} {mask}", f"{stored} zeroinitializer"
+        )
 
     # ------------------------------------------------------------ stores
 

@@ -149,7 +149,9 @@ def helper(c: Any, name: str, body: Callable[..., Num], args: Sequence[tuple[str
         made = body(*[Num(code, f"%x{i}", d) for i, (_, d) in enumerate(args)])
         head = ", ".join(f"{t} %x{i}" for i, t in enumerate(types))
         lines = "\n".join(code.lines)
-        return f"define internal {m.type(result)} @{full}({head}) #2 {{\n{lines}\n  ret {m.type(result)} {made.text}\n}}"
+        return (
+            f"define internal {m.type(result)} @{full}({head}) #2 {{\n{lines}\n  ret {m.type(result)} {made.text}\n}}"
+        )
 
     f = m.helper(full, make)
     operands = ", ".join(f"{t} {x}" for t, (x, _) in zip(types, args, strict=True))

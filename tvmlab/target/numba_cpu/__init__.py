@@ -8,6 +8,7 @@ import linecache
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ from ...core.program import Function, Program
 from ...core.walk import walk
 from ..base import Compiled, Target, TargetKind
 from .expand import expand
+from .machine import compiling_for
 from .printer import NumbaPrinter, has_vectors
-from .text import kernel_name, module_text, pieces
+from .text import module_text, pieces
 
 POOL = threading.RLock()  # Numba's workqueue threads abort the process when two parallel kernels run at once
 _compiled: dict[str, Compiled] = {}
@@ -27,30 +29,40 @@ _compiled: dict[str, Compiled] = {}
 
 def source(program: Program, target: Target) -> str:
     """A whole module: imports, vocabulary, kernel, and the function that takes arrays."""
-    return _text(program)[0]
+    return _write(program).text
 
 
-def _text(program: Program) -> tuple[str, bool]:
-    """The module's source, and whether it has parallel loops."""
+@dataclass(frozen=True)
+class Written:
+    """A module's source, the name of the function people call, and whether it has parallel loops."""
+
+    text: str
+    entry: str
+    parallel: bool
+
+
+def _write(program: Program) -> Written:
     if len(program.functions) != 1:
         names = ", ".join(f.name for f in program.functions)
-        raise BuildError("several-functions", f"the target `numba` runs programs of one function, not of {len(program.functions)} ({names})")
+        raise BuildError("several-functions", f"the target `numba` runs programs of one function; this one has {names}")
     fn = program.entry
     body = expand(fn.body)
     p = NumbaPrinter(direct=has_vectors(body), contract=dict(fn.attrs).get("fp", "contract") == "contract")
+    entry = p.names(fn)
+    p.names.taken.add(f"{entry}_kernel")
     for x in (*fn.params, *fn.sizes):
         p.names(x)
     p.block(body)
-    return module_text(fn, p, p.lines, p.made, p.parallel, p.contract), p.parallel
+    return Written(module_text(fn, p, entry, p.made, p.parallel, p.contract), entry, p.parallel)
 
 
 def compile(program: Program, target: Target) -> Compiled:
     """Machine code for the program, made now; equal sources are compiled once per process."""
-    text, parallel = _text(program)
+    written = _write(program)
     fn = program.entry
-    key = hashlib.sha256(f"{target}\n{text}\n{_signature_text(fn)}".encode()).hexdigest()
+    key = hashlib.sha256(f"{target}\n{written.text}\n{_signature_text(fn)}".encode()).hexdigest()
     if key not in _compiled:
-        _compiled[key] = _compile(fn, text, key, parallel, target)
+        _compiled[key] = _compile(fn, written, key, target)
     return _compiled[key]
 
 
@@ -58,20 +70,22 @@ def _signature_text(fn: Function) -> str:
     return str([x.dtype for x in (*fn.params, *fn.sizes)])
 
 
-def _compile(fn: Function, text: str, key: str, parallel: bool, target: Target) -> Compiled:
-    kernel = _load(text, key, kernel_name(fn))
-    kernel.compile(_signature(fn))
+def _compile(fn: Function, written: Written, key: str, target: Target) -> Compiled:
+    kernel = _load(written.text, key, f"{written.entry}_kernel")
+    with compiling_for(target):
+        kernel.compile(_signature(fn))
     kernel.disable_compile()
     name = kernel.signatures[0]
     threads = [target.threads]
     return Compiled(
-        call=_caller(fn, kernel, parallel, threads),
-        source=text,
+        call=_caller(fn, kernel, written.parallel, threads),
+        source=written.text,
         ir=lambda: str(kernel.inspect_llvm(name)),
         asm=lambda: str(kernel.inspect_asm(name)),
         extra={
             "kernel": kernel,
-            "export": lambda path: Path(path).write_text(text),
+            "symbol": written.entry,
+            "export": lambda path: Path(path).write_text(written.text),
             "set_num_threads": lambda n: threads.__setitem__(0, n),
         },
     )

@@ -252,9 +252,9 @@ def prefetch(typingctx, array, index):
 @njit
 def empty_aligned(size, dtype):
     """np.empty(size, dtype) that starts at a cache line."""
-    raw = np.empty(size * dtype.itemsize + 64, np.uint8)
-    start = -raw.ctypes.data % 64
-    return raw[start : start + size * dtype.itemsize].view(dtype)
+    raw = np.empty(size + 64, dtype)
+    start = -raw.ctypes.data % 64 // raw.itemsize
+    return raw[start : start + size]
 
 
 # ---------------------------------------------------------------- making vectors
@@ -630,6 +630,24 @@ def to_half(typingctx, value):
         return builder.trunc(builder.or_(made, sign), same_shape(floats, ir.IntType(16)))
 
     return half_kind(value, types.uint16)(half_kind(value, types.float32)), build
+
+
+@intrinsic
+def to_odd(typingctx, value):
+    """A float64 as float32, with the last bit set where it does not fit: a second rounding then goes the right way"""
+
+    def build(context, builder, sig, args):
+        wide = args[0].type
+        narrow = builder.fptrunc(args[0], same_shape(wide, ir.FloatType()))
+        back = builder.fpext(narrow, wide)
+        bits = builder.bitcast(narrow, same_shape(wide, ir.IntType(32)))
+        size, true_size = (builder.bitcast(v, same_shape(wide, ir.IntType(64))) for v in (back, args[0]))
+        above = builder.icmp_unsigned(">", builder.shl(size, like(size, 1)), builder.shl(true_size, like(size, 1)))
+        cut = builder.select(above, builder.sub(bits, like(bits, 1)), bits)
+        inexact = builder.fcmp_ordered("!=", back, args[0])
+        return builder.bitcast(builder.select(inexact, builder.or_(cut, like(bits, 1)), bits), narrow.type)
+
+    return half_kind(value, types.float32)(half_kind(value, types.float64)), build
 
 
 @njit

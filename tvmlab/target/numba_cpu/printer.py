@@ -198,6 +198,14 @@ class NumbaPrinter(PyPrinter):
             return f"{self.make(f'load{index.count}', 'loader', str(index.count))}({name}, {base})"
         return f"{self.helper('load_masked')}({name}, {base}{tail})"
 
+    def prefetch(self, pointer: Expr) -> None:
+        """Of an element in memory; a register is near enough."""
+        element = pointer.args[0] if isinstance(pointer, Call) and pointer.name == "address_of" else None
+        if isinstance(element, Load) and element.buffer not in self.registers:
+            i = element.indices[0]
+            at = self.index(i.base if isinstance(i, Ramp) else i)
+            self.emit(f"{self.helper('prefetch')}({self.names(element.buffer)}, {at})")
+
     def alloc(self, s: Alloc) -> None:
         pieces = registers(s)
         if pieces is not None:
@@ -208,7 +216,7 @@ class NumbaPrinter(PyPrinter):
             return super().alloc(s)
         b = s.buffer
         size = " * ".join(self.index(x, 10) for x in b.shape) or "1"
-        self.emit(f"{self.names(b)} = {self.helper('empty_aligned')}({size}, np.dtype({self.memory_type(b.dtype)}))")
+        self.emit(f"{self.names(b)} = {self.helper('empty_aligned')}({size}, {self.memory_type(b.dtype)})")
         self.stmt(s.body)
 
     def first_values(self, s: Alloc) -> None:
@@ -298,7 +306,7 @@ def _float_division(p: NumbaPrinter, e: Bin) -> Printed:
         return p.rounded(f"{name}({p.loose(e.a)}, {p.loose(e.b)})", e.dtype), ATOM
     p.operator()
     name = p.make("vec_floor", "elementwise", '"floor"') if e.op == "//" else p.make("vec_trunc", "elementwise", '"trunc"')
-    return f"{name}({p.loose(e.a, 10)} / {p.loose(e.b, 11)})", ATOM
+    return f"{name}({p.rounded(f'{p.loose(e.a, 10)} / {p.loose(e.b, 11)}', e.dtype)})", ATOM
 
 
 def _binary(p: NumbaPrinter, e: Bin) -> Printed:
@@ -331,7 +339,9 @@ def _cast(p: NumbaPrinter, e: Cast) -> Printed:
     if target == "float16":
         if source == "float16":
             return text, 0
-        return p.rounded(text if source == "float32" else f"{p.caster('float32')}({text})", e.dtype), ATOM
+        if source != "float32":
+            text = f"{p.helper('to_odd') if source == 'float64' else p.caster('float32')}({text})"
+        return p.rounded(text, e.dtype), ATOM
     if source == "float16" and target == "float32":
         return text, 0
     return f"{p.caster(target)}({text})", ATOM

@@ -1,0 +1,208 @@
+"""Programs and expression graphs as JSON, both ways.
+
+    text = dumps(thing)        thing: nodes, buffers, axes, and (registered by expr) tensors and operations; also in
+    again = loads(text)        tuples, lists and dicts
+
+Every object is written once, in a table, and referred to by its number there: what is one object (a variable, an
+axis, a shared subexpression) is one object again. An entry is [class name, parts...]; it refers only to entries
+before it. A loop's or statement's `origin` is not saved. Python functions are refused by name.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from . import node
+from .error import LabError
+from .node import Buffer, IterVar, Node, Range
+from .program import Function, Program
+
+VERSION = 1
+
+
+class SerialError(LabError, ValueError):
+    """Something that has no text form, or a text that is not one of ours."""
+
+
+class Codec(NamedTuple):
+    """`parts(x)`: what `x` is made of; `make(*parts)`: it again."""
+
+    tag: str
+    parts: Callable[[Any], Sequence[Any]]
+    make: Callable[..., Any]
+
+
+_BY_TYPE: dict[type, Codec] = {}
+_BY_TAG: dict[str, Codec] = {}
+
+
+def register(cls: type, parts: Callable[[Any], Sequence[Any]], make: Callable[..., Any] | None = None) -> None:
+    """Make objects of a class savable; the class' name is their tag."""
+    codec = Codec(cls.__name__, parts, make or cls)
+    _BY_TYPE[cls] = _BY_TAG[codec.tag] = codec
+
+
+# ---------------------------------------------------------------- writing
+
+
+def dumps(thing: Any, indent: int | None = None) -> str:
+    """The JSON text of a thing."""
+    return json.dumps(to_data(thing), indent=indent, allow_nan=False, separators=None if indent else (",", ":"))
+
+
+def to_data(thing: Any) -> dict[str, Any]:
+    """The same as plain lists and dicts, to be part of a larger JSON document."""
+    writer = _Writer()
+    writer.add(thing)
+    return {"tvmlab": VERSION, "objects": writer.objects, "root": writer.value(thing)}
+
+
+def _is_plain(x: Any) -> bool:
+    return x is None or isinstance(x, (bool, int, float, str))
+
+
+def _objects(x: Any) -> Iterator[Any]:
+    """The objects in a value that need an entry of their own, through containers."""
+    if isinstance(x, (tuple, list)):
+        for part in x:
+            yield from _objects(part)
+    elif isinstance(x, dict):
+        yield from _objects(list(x.items()))
+    elif not _is_plain(x):
+        yield x
+
+
+class _Writer:
+    def __init__(self) -> None:
+        self.objects: list[list[Any]] = []
+        self.number: dict[int, int] = {}
+
+    def add(self, thing: Any) -> None:
+        """Enter all objects, parts first. With a stack of its own: chains of operations may be long."""
+        stack: list[tuple[Any, Sequence[Any] | None]] = [(x, None) for x in reversed(list(_objects(thing)))]
+        while stack:
+            x, parts = stack.pop()
+            if id(x) in self.number or _is_plain(_number(x)):
+                continue
+            if parts is not None:
+                self.number[id(x)] = len(self.objects)
+                self.objects.append([codec_of(x).tag, *map(self.value, parts)])
+                continue
+            parts = codec_of(x).parts(x)
+            stack.append((x, parts))
+            stack.extend((p, None) for p in reversed(list(_objects(parts))))
+
+    def value(self, x: Any) -> Any:
+        x = _number(x)
+        if isinstance(x, float) and not math.isfinite(x):
+            return {"float": repr(x)}
+        if _is_plain(x):
+            return x
+        if isinstance(x, (tuple, list)):
+            listed = [self.value(part) for part in x]
+            return {"tuple": listed} if isinstance(x, tuple) else listed
+        if isinstance(x, dict):
+            return {"dict": [[self.value(k), self.value(v)] for k, v in x.items()]}
+        return {"ref": self.number[id(x)]}
+
+
+def _number(x: Any) -> Any:
+    """A NumPy number as Python's."""
+    return x.item() if hasattr(x, "item") and not isinstance(x, Node) else x
+
+
+def codec_of(x: Any) -> Codec:
+    found = _BY_TYPE.get(type(x))
+    if found is None:
+        raise _refused(x)
+    return found
+
+
+def _refused(x: Any) -> SerialError:
+    if callable(x) and hasattr(x, "__name__"):
+        return SerialError(
+            "function-not-savable",
+            f"cannot save `{getattr(x, '__qualname__', x.__name__)}`: a Python function has no text form",
+            hint="call it by name instead: register it with register_func and use tir.call_packed",
+        )
+    kind = type(x).__name__
+    return SerialError("not-savable", f"cannot save {x!r}: a {kind} has no text form", legal=sorted(_BY_TAG))
+
+
+# ---------------------------------------------------------------- reading
+
+
+def loads(text: str) -> Any:
+    """The thing that a text of `dumps` stands for."""
+    try:
+        data = json.loads(text)
+    except ValueError as e:
+        raise SerialError("damaged-text", f"this is not the text of a saved program: {e}") from None
+    return from_data(data)
+
+
+def from_data(data: Any) -> Any:
+    """The thing that `to_data` made this of."""
+    if not isinstance(data, dict) or "tvmlab" not in data:
+        raise SerialError("damaged-text", "this is not the text of a saved program: no `tvmlab` version in it")
+    if data["tvmlab"] != VERSION:
+        raise SerialError("version", f"saved as version {data['tvmlab']}, this tvmlab reads version {VERSION}")
+    try:
+        made: list[Any] = []
+        for tag, *parts in data["objects"]:
+            made.append(_codec(tag).make(*[_value(p, made) for p in parts]))
+        return _value(data["root"], made)
+    except (KeyError, IndexError, TypeError, AttributeError) as e:
+        raise SerialError("damaged-text", f"this text of a saved program is damaged: {type(e).__name__}: {e}") from None
+
+
+def _codec(tag: str) -> Codec:
+    if tag not in _BY_TAG:
+        raise SerialError("unknown-class", f"this text holds a `{tag}`, which is not known here", legal=sorted(_BY_TAG))
+    return _BY_TAG[tag]
+
+
+def _value(x: Any, made: list[Any]) -> Any:
+    if isinstance(x, list):
+        return [_value(part, made) for part in x]
+    if not isinstance(x, dict):
+        return x
+    ((kind, content),) = x.items()
+    if kind == "ref":
+        return made[content]
+    if kind == "float":
+        return float(content)
+    if kind == "tuple":
+        return tuple(_value(part, made) for part in content)
+    return {_value(k, made): _value(v, made) for k, v in content}
+
+
+# ---------------------------------------------------------------- what core has
+
+
+def _fields(n: Node) -> list[Any]:
+    return [None if f == "origin" else getattr(n, f) for f in n.FIELDS]
+
+
+_BUFFER = ("strides", "offset", "scope", "align", "separators", "logical", "kind", "data", "factor")
+
+
+def _install() -> None:
+    for cls in vars(node).values():
+        if isinstance(cls, type) and issubclass(cls, Node) and cls.FIELDS:
+            register(cls, _fields)
+    register(
+        Buffer,
+        lambda b: [b.name, b.shape, b.dtype, *(getattr(b, f) for f in _BUFFER)],
+        lambda name, shape, dtype, *rest: Buffer(name, shape, dtype, **dict(zip(_BUFFER, rest, strict=True))),
+    )
+    register(Range, lambda r: [r.min, r.extent])
+    register(IterVar, lambda a: [a.dom, a.var, a.iter_type, a.thread_tag])
+    register(Function, lambda f: [f.name, f.params, f.body, f.sizes, f.attrs])
+    register(Program, lambda p: [p.functions, p.notes])
+
+
+_install()

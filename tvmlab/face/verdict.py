@@ -1,0 +1,250 @@
+"""May this step be taken? Asked without taking it: the step is tried on a fork, and the fork is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..core.error import LabError, ScheduleError
+from ..core.node import REDUCE, IterVar
+from ..core.text import show_program
+from ..core.walk import constant
+from ..lowering import pipeline
+from ..lowering.obligations import obligations
+from ..schedule import primitives
+from ..schedule.state import Stage, State, is_input
+from ..schedule.trace import Step, Trace
+
+if TYPE_CHECKING:
+    from .handle import Schedule
+
+LEGAL, ILLEGAL, UNKNOWN, NO_EFFECT, OWES = "legal", "illegal", "unknown", "no effect", "legal with an obligation"
+SIGNS = {LEGAL: "+", ILLEGAL: "x", UNKNOWN: "?", NO_EFFECT: "=", OWES: "+"}
+
+
+@dataclass(frozen=True)
+class Move:
+    """A step that could be taken: a primitive and its arguments."""
+
+    primitive: str
+    args: dict[str, Any]
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`kind`: legal, illegal, unknown, no effect, or legal with an obligation.
+
+    `reason`: why, as the error a person would read. `clash`: two iterations that conflict, as text. `alternatives`:
+    legal moves instead, each tried. `obligations`: what the schedule would owe that it does not owe now.
+    """
+
+    kind: str
+    reason: str = ""
+    error: LabError | None = None
+    clash: str = ""
+    alternatives: tuple[Move, ...] = ()
+    obligations: tuple[ScheduleError, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        return self.kind in (LEGAL, NO_EFFECT, OWES)
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __str__(self) -> str:
+        lines = [f"{SIGNS[self.kind]} {self.kind}" + (f": {self.reason}" if self.reason else "")]
+        if self.clash:
+            lines.append(f"  {self.clash}")
+        lines += [f"  owes: {o.message}" for o in self.obligations]
+        if self.alternatives:
+            lines.append("  instead: " + ", ".join(m.text for m in self.alternatives))
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def verdict(schedule: Schedule, primitive: str, args: dict[str, Any], deep: bool = True) -> Verdict:
+    """The verdict on one step. `deep=False` leaves out the alternatives (they are verdicts themselves)."""
+    before = schedule.trace
+    after = before + Step(primitive, args)
+    try:
+        state = after.state
+    except (LabError, ValueError, TypeError) as e:
+        error = e if isinstance(e, LabError) else None
+        clash = clashing(before.state, primitive, args)
+        options = tuple(alternatives(schedule, primitive, args)) if deep else ()
+        return Verdict(ILLEGAL, error.message if error else str(e), error, clash, options)
+    new = _new_obligations(before.state, state)
+    try:
+        same = _same_program(before, after)
+    except LabError as e:
+        return Verdict(ILLEGAL, e.message, e, "", tuple(alternatives(schedule, primitive, args)) if deep else ())
+    if same and not new:
+        return Verdict(NO_EFFECT, "the loops stay as they are")
+    return Verdict(OWES, obligations=tuple(new)) if new else Verdict(LEGAL)
+
+
+def _new_obligations(before: State, after: State) -> list[ScheduleError]:
+    known = {o.message for o in obligations(before)}
+    return [o for o in obligations(after) if o.message not in known]
+
+
+def _same_program(before: Trace, after: Trace) -> bool:
+    """Do the two schedules lower to the same loops?"""
+    args = _arguments(before)
+    return show_program(pipeline.loops(before.state, args)) == show_program(pipeline.loops(after.state, args))
+
+
+def _arguments(trace: Trace) -> list[Any]:
+    first = trace.prefix(0).state
+    inputs = [t for s in first.in_order if is_input(s) for t in s.op.outputs]
+    return [*inputs, *(t for op in trace.outputs for t in op.outputs if t not in inputs)]
+
+
+def clashing(state: State, primitive: str, args: dict[str, Any]) -> str:
+    """Two iterations of a reduction loop that update the same element, for loops whose iterations must not meet."""
+    if primitive not in ("vectorize", "parallel"):
+        return ""
+    axis, stage = args.get("var"), state.stages.get(args.get("stage", -1))
+    if stage is None or not isinstance(axis, IterVar) or axis.iter_type != REDUCE or axis not in stage.leaves:
+        return ""
+    extent = constant(axis.dom.extent) if axis.dom is not None else None
+    if extent is not None and extent < 2:
+        return ""
+    element = ", ".join(a.name for a in stage.op.axis) or "()"
+    return f"iterations {axis.name} = 0 and {axis.name} = 1 both update {stage.name}[{element}]"
+
+
+# ---------------------------------------------------------------- alternatives
+
+
+def alternatives(schedule: Schedule, primitive: str, args: dict[str, Any]) -> list[Move]:
+    """Legal moves near the refused one: the same primitive elsewhere, or the step that makes it possible."""
+    state = schedule.state
+    stage = state.stages.get(args.get("stage", -1))
+    if stage is None:
+        return []
+    candidates = [m for m in _candidates(state, stage, primitive, args) if not _same(m, primitive, args)]
+    return [m for m in candidates if verdict(schedule, m.primitive, m.args, deep=False).kind in (LEGAL, OWES)][:6]
+
+
+def _same(m: Move, primitive: str, args: dict[str, Any]) -> bool:
+    return m.primitive == primitive and all(m.args.get(k) is v for k, v in args.items())
+
+
+def _candidates(state: State, stage: Stage, primitive: str, args: dict[str, Any]) -> list[Move]:
+    axis = next((args[k] for k in ("var", "ivar", "parent") if k in args), None)
+    found: list[Move] = []
+    if primitive in ("vectorize", "parallel", "unroll"):
+        ordered = reversed(stage.leaves) if primitive != "parallel" else stage.leaves
+        found = [_on(stage, primitive, a) for a in ordered]
+        if isinstance(axis, IterVar) and axis.iter_type == REDUCE and axis in stage.leaves:
+            tensor = stage.op.outputs[0]
+            text = f"s.rfactor({stage.name}, {axis.name})"
+            found.append(Move("rfactor", {"tensor": tensor, "axis": axis}, text))
+    elif primitive == "split" and isinstance(axis, IterVar):
+        found = [
+            Move("split", {"stage": stage.index, "parent": axis, "factor": f}, f"s[{stage.name}].split({axis.name}, factor={f})")
+            for f in divisors(axis)
+        ]
+    elif primitive in ("compute_at", "compute_inline"):
+        found = _places(state, stage)
+    elif primitive == "fuse":
+        found = [
+            Move("fuse", {"stage": stage.index, "axes": (a, b)}, f"s[{stage.name}].fuse({a.name}, {b.name})")
+            for a, b in zip(stage.leaves, stage.leaves[1:], strict=False)
+        ]
+    return found
+
+
+def _on(stage: Stage, primitive: str, axis: IterVar) -> Move:
+    return Move(primitive, {"stage": stage.index, "var": axis}, f"s[{stage.name}].{primitive}({axis.name})")
+
+
+def _places(state: State, stage: Stage) -> list[Move]:
+    """Loops of the stage's consumers that it could be computed in."""
+    found = []
+    for reader in state.consumers(stage.op):
+        for a in reader.leaves:
+            args = {"stage": stage.index, "parent": reader.index, "scope": a}
+            found.append(Move("compute_at", args, f"s[{stage.name}].compute_at(s[{reader.name}], {a.name})"))
+    return found
+
+
+def divisors(axis: IterVar) -> list[int]:
+    """The factors that divide the axis' extent, without 1 and itself, the usual ones first."""
+    n = constant(axis.dom.extent) if axis.dom is not None else None
+    if n is None:
+        return [4, 8, 16, 32]
+    found = [d for d in range(2, min(n, 4096)) if n % d == 0]
+    return sorted(found, key=lambda d: (d & (d - 1) != 0, abs(d - 32)))
+
+
+# ---------------------------------------------------------------- moves
+
+ORDER = (
+    "split", "tile", "fuse", "reorder", "vectorize", "unroll", "parallel", "compute_at", "compute_inline", "compute_root",
+    "cache_read", "cache_write", "rfactor", "set_scope", "double_buffer",
+)  # fmt: skip
+
+
+def moves(schedule: Schedule, stage: Stage, axis: IterVar | None) -> list[tuple[Move, Verdict]]:
+    """What may be done to a loop (or a stage), in a fixed order, each with its verdict; nothing is left out."""
+    offered = _axis_moves(stage, axis) if axis is not None else _stage_moves(schedule.state, stage)
+    offered.sort(key=lambda m: ORDER.index(m.primitive))
+    return [(m, verdict(schedule, m.primitive, m.args)) for m in offered]
+
+
+def _axis_moves(stage: Stage, axis: IterVar) -> list[Move]:
+    found = [_on(stage, p, axis) for p in ("vectorize", "unroll", "parallel")]
+    factors = divisors(axis)[:3] or [2]
+    found += [
+        Move("split", {"stage": stage.index, "parent": axis, "factor": f}, f"s[{stage.name}].split({axis.name}, factor={f})")
+        for f in factors
+    ]
+    if axis in stage.leaves:
+        at = stage.leaves.index(axis)
+        if at + 1 < len(stage.leaves):
+            inner = stage.leaves[at + 1]
+            pair = f"{axis.name}, {inner.name}"
+            found.append(Move("fuse", {"stage": stage.index, "axes": (axis, inner)}, f"s[{stage.name}].fuse({pair})"))
+            swapped = {"stage": stage.index, "axes": (inner, axis)}
+            found.append(Move("reorder", swapped, f"s[{stage.name}].reorder({inner.name}, {axis.name})"))
+    if axis.iter_type == REDUCE:
+        args = {"tensor": stage.op.outputs[0], "axis": axis}
+        found.append(Move("rfactor", args, f"s.rfactor({stage.name}, {axis.name})"))
+    return found
+
+
+def _stage_moves(state: State, stage: Stage) -> list[Move]:
+    name = stage.name
+    found = [
+        Move(p, {"stage": stage.index}, f"s[{name}].{p}()") for p in ("compute_inline", "compute_root", "double_buffer")
+    ]
+    found += _places(state, stage)
+    outputs = list(stage.op.outputs)
+    tensor = outputs[0] if len(outputs) == 1 else outputs
+    found.append(Move("cache_write", {"tensor": tensor, "scope": "local"}, f's.cache_write({name}, "local")'))
+    readers = [s.op for s in state.consumers(stage.op)]
+    args = {"tensor": outputs[0], "scope": "local", "readers": readers}
+    found.append(Move("cache_read", args, f's.cache_read({name}, "local", [...])'))
+    return found
+
+
+def ask(schedule: Schedule, primitive: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Verdict:
+    """`s.verdict("vectorize", C, k)`: the stage comes first, as a tensor, an operation or a stage."""
+    from .handle import StageHandle, bind, takes_stage
+
+    values = list(args)
+    if takes_stage(primitive) and values and not isinstance(values[0], StageHandle):
+        values[0] = schedule[values[0]]
+    bound = primitives.prepare(primitive, schedule.state, bind(primitive, values, kwargs))
+    return verdict(schedule, primitive, dict(bound))
+
+

@@ -1,0 +1,119 @@
+"""A program as a file that C can link: an object or a shared library, and a header with its prototype.
+
+The object needs the C library, libm and, for parallel loops, the threads of POSIX; it brings its own launcher.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from ...core.error import BuildError
+from ...core.node import Buffer
+from ...core.program import Function, Program
+from ...core.text import show
+from ..base import Target
+from . import jit
+from .emit import signature
+
+LIBRARIES = (".so", ".dylib", ".dll")
+C_NAMES = {"bool": "uint8_t", "float16": "uint16_t", "float32": "float", "float64": "double", "handle": "void *"}
+
+
+def export(program: Program, target: Target, path: str | Path) -> None:
+    """Write `path` (.o, .so or .ll) and beside it the C header `.h`."""
+    path = Path(path)
+    kinds = (".o", *LIBRARIES, ".ll", ".s")
+    if path.suffix not in kinds:
+        raise BuildError("export-kind", f"cannot export to `{path.name}`: unknown kind of file", legal=kinds)
+    text, made = standalone_text(program, target), jit.settings(target)
+    vectorise = _vectorise(program)
+    if path.suffix == ".ll":
+        path.write_text(text)
+    elif path.suffix == ".s":
+        path.write_text(jit.assembly(text, made, vectorise))
+    elif path.suffix == ".o":
+        path.write_bytes(jit.compile_object(text, made, vectorise))
+    else:
+        link_library(jit.compile_object(text, made, vectorise), path, made)
+    path.with_suffix(".h").write_text(header(program.entry, f"@{program.entry.name}_threads = global" in text))
+
+
+def _vectorise(program: Program) -> bool:
+    from .compiling import wants_vectoriser
+
+    return wants_vectoriser(program)
+
+
+def standalone_text(program: Program, target: Target) -> str:
+    """IR that needs nothing of this process."""
+    from .compiling import generate
+    from .parallel import standalone
+
+    module = generate(program, target)
+    if module.sites:
+        names = sorted({s.name for s in module.sites})
+        raise BuildError(
+            "export-packed",
+            f"`{program.entry.name}` calls Python ({', '.join(names)}): it cannot run outside this process",
+            legal=["call a C function (call_extern)"],
+        )
+    return module.text(standalone(program.entry.name, module.machine.darwin))
+
+
+def link_library(code: bytes, path: Path, made: jit.Settings) -> None:
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None or not made.native:
+        why = "there is no C compiler here to link it" if compiler is None else f"it is for {made.triple}"
+        raise BuildError(
+            "no-linker",
+            f"cannot make the shared library {path.name}: {why}",
+            legal=["export to .o, which needs no compiler"],
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        piece = Path(folder) / "program.o"
+        piece.write_bytes(code)
+        command = [compiler, "-shared", "-o", str(path), str(piece), "-lm", "-lpthread"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BuildError("link-failed", f"cannot link {path.name}: {done.stderr.strip()}")
+
+
+def header(fn: Function, threads: bool) -> str:
+    """The C header: prototype, and what each argument is."""
+    lines, parts = [], []
+    for i, (p, _) in enumerate(signature(fn)):
+        name = f"{_identifier(p.name) or 'arg'}{'' if _unique(fn, p) else i}"
+        if isinstance(p, Buffer):
+            seen = p.logical or p
+            shape = ", ".join(show(x) for x in seen.shape)
+            lines.append(f" *   {name}: {p.dtype}[{shape}], row-major")
+            parts.append(f"{C_NAMES.get(p.dtype, p.dtype + '_t')} *{name}")
+        else:
+            lines.append(f" *   {name}: {p.dtype}{', a size' if p in fn.sizes else ''}")
+            parts.append(f"{C_NAMES.get(p.dtype, p.dtype + '_t')} {name}")
+    guard = f"TVMLAB_{fn.name.upper()}_H"
+    about = "/* Threads of parallel loops; 0: TVMLAB_NUM_THREADS of the environment, else all processors. */"
+    count = f"\n{about}\nextern int32_t {fn.name}_threads;\n"
+    return (
+        f'#ifndef {guard}\n#define {guard}\n#include <stdint.h>\n#ifdef __cplusplus\nextern "C" {{\n#endif\n\n'
+        f"/* Returns 0, or -2 when there is no memory for a temporary. The arrays must not overlap.\n"
+        + "\n".join(lines)
+        + f"\n * Link with -lm{' -lpthread' if threads else ''}. */\n"
+        f"int32_t {fn.name}({', '.join(parts) or 'void'});\n{count if threads else ''}"
+        "\n#ifdef __cplusplus\n}\n#endif\n#endif\n"
+    )
+
+
+def _identifier(name: str) -> str:
+    text = "".join(ch if ch.isalnum() and ch.isascii() or ch == "_" else "_" for ch in name)
+    return f"_{text}" if text[:1].isdigit() else text
+
+
+def _unique(fn: Function, p: object) -> bool:
+    return sum(_identifier(q.name) == _identifier(p.name) for q, _ in signature(fn)) == 1  # type: ignore[attr-defined]
+
+
+__all__ = ["export", "header"]
