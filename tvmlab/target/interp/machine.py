@@ -113,11 +113,12 @@ class Machine:
         return 0
 
     def divide(self, f: Callable[[Any, Any], Any], a: Any, b: Any, site: int, loops: Loops) -> Any:
-        """`f(a, b)` lane by lane; 0 where b is."""
-        zero = b == 0
+        """`f(a, b)` lane by lane; 0 where b is. `b` may be one Python number for all lanes."""
+        zero = np.equal(b, 0)
         if not zero.any():
             return f(a, b)
-        return np.where(zero, self.by_zero(site, loops), f(a, np.where(zero, 1, b).astype(b.dtype))).astype(b.dtype)
+        dtype = np.asarray(b).dtype
+        return np.where(zero, self.by_zero(site, loops), f(a, np.where(zero, 1, b).astype(dtype))).astype(dtype)
 
     def shift(self, op: str, a: Any, b: Any, bits: int, site: int, loops: Loops) -> Any:
         """`a << b` or `a >> b`; a shift by the width or more leaves nothing but the sign (of `>>`)."""
