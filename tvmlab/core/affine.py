@@ -96,17 +96,17 @@ def var(v: Var) -> Lin:
 
 
 def _join(x: Lin) -> Lin:
-    """(x // d) * d + x % d  ->  x"""
+    """(a // d) * d + b % d  ->  a, where a and b differ by a multiple of d (so that a % d is b % d)"""
     for atom, c in x.terms.items():
-        if type(atom) is Atom and atom.op == "%":
-            num, den = atom.args
-            if den.terms:
-                continue
-            quotient = _atom_div(num, den)
-            if x.terms.get(quotient) == c * den.const:
-                rest = {a: k for a, k in x.terms.items() if a != atom and a != quotient}
-                joined: Lin = Lin(rest, x.const) + num * c
-                return joined
+        if type(atom) is not Atom or atom.op != "%" or atom.args[1].terms:
+            continue
+        num, d = atom.args[0], atom.args[1].const
+        for other, k in x.terms.items():
+            if k == c * d and type(other) is Atom and other.op == "//" and other.args[1].key == atom.args[1].key:
+                gap = other.args[0] - num
+                if gap.const % d == 0 and all(v % d == 0 for v in gap.terms.values()):
+                    rest = {a: v for a, v in x.terms.items() if a is not atom and a is not other}
+                    return Lin(rest, x.const) + other.args[0] * c
     return x
 
 
