@@ -53,7 +53,7 @@ def decl_buffer(
         dims,
         dt.canonical(dtype or "float32"),
         strides=_strides(name, dims, strides, kind),
-        offset=None if elem_offset is None or is_const(elem_offset, 0) else to_expr(elem_offset),
+        offset=None if elem_offset is None or is_const(to_expr(elem_offset), 0) else to_expr(elem_offset),
         scope=scope or "global",
         align=data_alignment if data_alignment > 0 else 64,
         separators=tuple(int(s) for s in axis_separators or ()),
@@ -98,19 +98,20 @@ def access_ptr(
     """
     mask, shift = mask_bits(access_mask), to_expr(offset)
     if is_const(shift) and content_lanes > 1 and shift.value % content_lanes:  # type: ignore[attr-defined]
-        raise TVMError(
-            f"the offset of a pointer to {content_lanes} lanes must be a multiple of {content_lanes}, not {offset}"
-        )
+        n = content_lanes
+        raise TVMError(f"the offset of a pointer to vectors of {n} must be a multiple of {n}, not {offset}")
     rest = binary("-", span(self), shift) if extent is None else to_expr(extent)
     start = shift if self.offset is None else binary("+", self.offset, shift)
     return Call("access_ptr", (self.data, start, rest, const(mask)), ptr_type, "intrin")
 
 
 def span(b: Buffer) -> Expr:
-    """How many elements of memory the buffer covers (without its offset)."""
-    if b.strides is not None and b.strides:
-        return binary("*", b.strides[0], b.shape[0])
+    """How many elements of memory the buffer covers (without its offset), the gaps between its rows included."""
     total: Expr = const(1)
+    if b.strides:
+        for n, stride in zip(b.shape, b.strides, strict=True):
+            total = binary("+", total, binary("*", binary("-", n, 1), stride))
+        return total
     for d in b.shape:
         total = binary("*", total, d)
     return total

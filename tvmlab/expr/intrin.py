@@ -111,9 +111,8 @@ def decl_tensor_intrin(
     buffers = [bound.get(t) or decl_buffer(t.shape, t.dtype, t.name, **options) for t in tensors]
     for t, b in zip(tensors, buffers, strict=True):
         _check_bind(name, t, b)
-    params = (
-        tuple(scalar_params) if isinstance(scalar_params, (list, tuple)) else (scalar_params,) if scalar_params else ()
-    )
+    given = () if scalar_params is None else scalar_params
+    params = tuple(given) if isinstance(given, (list, tuple)) else (given,)
     n = len(op.inputs)
     made = fcompute(buffers[:n], buffers[n:], params) if params else fcompute(buffers[:n], buffers[n:])
     parts = _parts(name, made, op.inputs, buffers[:n])
@@ -246,6 +245,17 @@ class TensorComputeOp(Operation):
     def with_scalars(self, stmt: Stmt) -> Stmt:
         """A part of the intrinsic with this call's scalars in place of its parameters."""
         return substitute(stmt, dict(zip(self.intrin.scalar_params, self.scalar_inputs, strict=True)))
+
+    def over(self, name: str, axis: Sequence[IterVar]) -> TensorComputeOp:
+        """The same call over other axes."""
+        values = {a.var: b.var for a, b in zip(self.axis, axis, strict=True)}
+        regions = [
+            tuple(Range(substitute(r.min, values), substitute(r.extent, values)) for r in ranges)
+            for ranges in self.input_regions
+        ]
+        scalars = [substitute(e, values) for e in self.scalar_inputs]
+        call = TensorIntrinCall(self.intrin, self.call.tensors, regions, self.reduce_axis, scalars)
+        return TensorComputeOp(name, axis, self.schedulable_ndim, call, self.tag, self.attrs)
 
 
 # ---------------------------------------------------------------- by name

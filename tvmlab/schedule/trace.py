@@ -86,6 +86,36 @@ class Trace:
             self._evaluate()
         return self._results
 
+    def to_json(self) -> str:
+        """The tensors and the steps as text; `Trace.from_json` reads it."""
+        from .codec import to_json
+
+        return to_json(self)
+
+    @staticmethod
+    def from_json(text: str, outputs: Sequence[Operation] | None = None) -> Trace:
+        """A saved trace; with `outputs`, its steps on these operations."""
+        from .codec import from_json
+
+        return from_json(text, outputs)
+
+    def replay(self, outputs: Sequence[Operation]) -> Trace:
+        """The same steps on other operations of the same structure (other shapes)."""
+        from .codec import replay
+
+        return replay(self, outputs)
+
+    def same(self, other: Trace) -> bool:
+        """Equal up to renaming."""
+        from .codec import same_steps
+
+        return same_steps(self, other)
+
+    def to_code(self, schedule: str = "s") -> str:
+        from .code import to_code
+
+        return to_code(self, schedule)
+
     def _evaluate(self) -> None:
         if self.parent is None or self.step is None:
             self._state = initial(self.outputs)
