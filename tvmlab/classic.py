@@ -7,7 +7,7 @@ from typing import Any
 
 from .core.build import const, to_expr
 from .core.error import MissingName
-from .core.node import Expr, Var
+from .core.node import KIND_NAMES, Expr, Var
 from .core.node import IterVar as _IterVar
 from .core.node import Range as _Range
 from .core.program import Function, Program
@@ -35,8 +35,7 @@ def _iter_var(dom: Any, var: Any = "i", iter_type: int = 0, thread_tag: str = ""
 
 
 IterVar = view("IterVar", lambda x: isinstance(x, _IterVar), _iter_var, "An axis from its parts.")
-_TYPES = "DataPar ThreadIndex CommReduce Ordered Opaque Unrolled Vectorized Parallelized Tensorized".split()
-for _number, _name in enumerate(_TYPES):
+for _number, _name in enumerate(KIND_NAMES):
     setattr(IterVar, _name, _number)
 
 Map = view("Map", lambda x: isinstance(x, collections.abc.Mapping), dict, "A mapping: a Python dict.")

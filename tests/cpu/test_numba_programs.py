@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -16,8 +17,26 @@ from tvmlab.core.error import BuildError
 from tvmlab.core.node import Barrier, Buffer, Call, Evaluate, For, Var
 
 from .ir_samples import (
-    Alloc, If, Let, LetStmt, Program, Select, Seq, Target, While, buf, build, load, loop, packed_matmul, program, pure, ramp,
-    run, splat, store,
+    Alloc,
+    If,
+    Let,
+    LetStmt,
+    Program,
+    Select,
+    Seq,
+    Target,
+    While,
+    buf,
+    build,
+    load,
+    loop,
+    packed_matmul,
+    program,
+    pure,
+    ramp,
+    run,
+    splat,
+    store,
 )  # fmt: skip
 
 NUMBA = Target("numba")
@@ -45,7 +64,12 @@ def nd(name: str, shape: tuple[Any, ...], dtype: str = "float32") -> Buffer:
 
 def relu(kind: str = "serial") -> Program:
     a, c = nd("A", (32, 40)), nd("C", (32, 40))
-    body = loop("i", 32, lambda i: loop("j", 40, lambda j: store(c, i * 40 + j, binary("max", load(a, i * 40 + j) * 2.0, 0.0))), kind)
+    body = loop(
+        "i",
+        32,
+        lambda i: loop("j", 40, lambda j: store(c, i * 40 + j, binary("max", load(a, i * 40 + j) * 2.0, 0.0))),
+        kind,
+    )
     return program("relu", (a, c), body)
 
 
@@ -86,7 +110,9 @@ for wrong in (a.astype("f8"), a[:3], a.T):
     except AssertionError as e: print(e)
 assert not any(m.startswith("tvmlab") for m in sys.modules)
 """
-    done = subprocess.run([sys.executable, "-I", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
         "A must be float32[32, 40]",
@@ -130,7 +156,11 @@ def test_parallel_vectors() -> None:
         acc = buf("acc", 32, scope="local")
         at = lambda v: ramp(v * 16, 16)  # noqa: E731
         fill = loop("v", 2, lambda v: store(acc, at(v), load(a, ramp(i * 32 + v * 16, 16))), "unrolled")
-        add = loop("k", 3, lambda k: loop("w", 2, lambda w: store(acc, at(w), load(acc, at(w)) * splat(const(2.0), 16)), "unrolled"))
+        add = loop(
+            "k",
+            3,
+            lambda k: loop("w", 2, lambda w: store(acc, at(w), load(acc, at(w)) * splat(const(2.0), 16)), "unrolled"),
+        )
         out = loop("u", 2, lambda u: store(c, ramp(i * 32 + u * 16, 16), load(acc, at(u))), "unrolled")
         return Alloc(acc, Seq((fill, add, out)))
 
@@ -206,10 +236,14 @@ def test_reduction_with_a_tuple_of_registers() -> None:
     def body(i: Var) -> Any:
         def step(k: Var) -> Any:
             more = load(a, i * 30 + k) > load(v, 0)
-            return Seq((store(k0, 0, Select(more, k, load(k0, 0))), store(v, 0, Select(more, load(a, i * 30 + k), load(v, 0)))))
+            return Seq(
+                (store(k0, 0, Select(more, k, load(k0, 0))), store(v, 0, Select(more, load(a, i * 30 + k), load(v, 0))))
+            )
 
         first = Seq((store(v, 0, const(float("-inf"))), store(k0, 0, const(-1))))
-        return Alloc(v, Alloc(k0, Seq((first, loop("k", 30, step), store(where, i, load(k0, 0)), store(best, i, load(v, 0))))))
+        return Alloc(
+            v, Alloc(k0, Seq((first, loop("k", 30, step), store(where, i, load(k0, 0)), store(best, i, load(v, 0)))))
+        )
 
     x = rng.normal(size=(5, 30)).astype("f4")
     w, b = np.zeros(5, "i4"), np.zeros(5, "f4")
@@ -229,7 +263,12 @@ def test_masked_strided_and_gathered_accesses() -> None:
         lanes = ramp(i * 16, 16)
         tail = binary("<", lanes, splat(const(40), 16))
         picked = load(a, load(idx, lanes, tail), tail)
-        return Seq((store(out, ramp(i * 16, 16), picked, tail), store(out, ramp(i * 32 + 101, 16, 2), load(a, ramp(i * 2, 16, 3)), tail)))
+        return Seq(
+            (
+                store(out, ramp(i * 16, 16), picked, tail),
+                store(out, ramp(i * 32 + 101, 16, 2), load(a, ramp(i * 2, 16, 3)), tail),
+            )
+        )
 
     x, where = rng.normal(size=100).astype("f4"), rng.integers(0, 100, 40).astype("i4")
     got = np.full(200, 7, "f4")
@@ -310,14 +349,30 @@ def test_a_tile_whose_pieces_overlap_stays_in_memory() -> None:
 
 def test_long_unrolled_loops_stay_loops() -> None:
     a, c = buf("A", 4000), buf("C", 4000)
-    p = program("long", (a, c), loop("i", 100, lambda i: loop("j", 40, lambda j: store(c, i * 40 + j, load(a, i * 40 + j)), "unrolled"), "unrolled"))
+    p = program(
+        "long",
+        (a, c),
+        loop(
+            "i",
+            100,
+            lambda i: loop("j", 40, lambda j: store(c, i * 40 + j, load(a, i * 40 + j)), "unrolled"),
+            "unrolled",
+        ),
+    )
     text = kernel(p)
     assert "for i in range(100):" in text and text.count("C[") == 40
 
 
 def test_prefetch_changes_nothing() -> None:
     a, c = buf("A", 64), buf("C", 64)
-    hint = Evaluate(Call("prefetch", (Call("address_of", (load(a, 16),), "handle", "intrin"), const(0), const(3), const(1)), "int32", "intrin"))
+    hint = Evaluate(
+        Call(
+            "prefetch",
+            (Call("address_of", (load(a, 16),), "handle", "intrin"), const(0), const(3), const(1)),
+            "int32",
+            "intrin",
+        )
+    )
     x, got = rng.normal(size=64).astype("f4"), np.zeros(64, "f4")
     p = program("ahead", (a, c), hint, loop("i", 64, lambda i: store(c, i, load(a, i))))
     assert "    prefetch(A, 16)" in source(p)
@@ -344,17 +399,19 @@ def test_narrow_cpus(cpu: str, never: str, kind: str) -> None:
         np.testing.assert_allclose(c, a @ b, atol=1e-4)
 
 
-def test_products_and_sums_are_fused_unless_the_program_says_strict() -> None:
+@pytest.mark.parametrize("mode", ("strict", "contract"))
+def test_products_and_sums_are_fused_unless_the_program_says_strict(mode: str) -> None:
     x = (1 + rng.random(64) * 1e-3).astype("f4")
-    for mode in ("strict", "contract"):
-        a, b = buf("A", 64), buf("B", 64)
-        lanes = lambda i: ramp(i * 16, 16)  # noqa: E731
-        f = lambda i: store(b, lanes(i), load(a, lanes(i)) * load(a, lanes(i)) - load(a, lanes(i)))  # noqa: E731
-        out = np.zeros(64, "f4")
-        p = program("square", (a, b), loop("i", 4, f), fp=mode)
-        run(p, x, out, target="numba")
-        assert np.array_equal(out, x * x - x) or mode == "contract"
-        assert ("fastmath" in source(p)) == (mode == "contract")
+    a, b, out = buf("A", 64), buf("B", 64), np.zeros(64, "f4")
+
+    def square(i: Var) -> Any:
+        v = load(a, ramp(i * 16, 16))
+        return store(b, ramp(i * 16, 16), v * v - v)
+
+    p = program("square", (a, b), loop("i", 4, square), fp=mode)
+    run(p, x, out, target="numba")
+    assert np.array_equal(out, x * x - x) or mode == "contract"
+    assert ("fastmath" in source(p)) == (mode == "contract")
 
 
 # ---------------------------------------------------------------- refusals
@@ -401,10 +458,45 @@ def test_functions_of_libm_are_welcome() -> None:
     np.testing.assert_allclose(out, np.exp(x), rtol=1e-6)
 
 
-def test_integer_arrays_of_every_kind() -> None:
-    for dtype in ("int8", "uint8", "uint16", "int64", "uint64", "bool"):
-        a, c = buf("A", 50, dtype), buf("C", 50, "int32")
-        x = rng.integers(0, 2 if dtype == "bool" else 100, 50).astype(dtype)
-        out = np.zeros(50, "i4")
-        run(program("count", (a, c), loop("i", 50, lambda i: store(c, i, cast(load(a, i), "int32") * 3 + i))), x, out, target="numba")
-        np.testing.assert_array_equal(out, x.astype("i4") * 3 + np.arange(50))
+@pytest.mark.parametrize("dtype", ("int8", "uint8", "uint16", "int64", "uint64", "bool"))
+def test_integer_arrays_of_every_kind(dtype: str) -> None:
+    a, c = buf("A", 50, dtype), buf("C", 50, "int32")
+    x, out = rng.integers(0, 2 if dtype == "bool" else 100, 50).astype(dtype), np.zeros(50, "i4")
+    p = program("count", (a, c), loop("i", 50, lambda i: store(c, i, cast(load(a, i), "int32") * 3 + i)))
+    run(p, x, out, target="numba")
+    np.testing.assert_array_equal(out, x.astype("i4") * 3 + np.arange(50))
+
+
+# ---------------------------------------------------------------- the cache on disk
+
+
+@pytest.mark.parametrize("kind", ("serial", "parallel"))
+def test_compiled_code_is_kept_and_a_damaged_file_is_rebuilt(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tvmlab.target import numba_cpu
+
+    monkeypatch.setenv("TVMLAB_CACHE_DIR", str(tmp_path))
+    a = rng.normal(size=(32, 40)).astype("f4")
+
+    def stored() -> bool:
+        monkeypatch.setattr(numba_cpu, "_compiled", {})
+        module = build(relu(kind), "numba")
+        c = np.zeros_like(a)
+        module.call([a, c], [])
+        np.testing.assert_array_equal(c, np.maximum(a * 2, 0))
+        assert "define" in module.ir() and "relu" in module.asm()
+        return bool(module.extra["stored"])
+
+    assert [stored(), stored()] == [False, True]
+    (file,) = tmp_path.rglob("*.pickle")
+    file.write_bytes(file.read_bytes()[:-9])
+    assert [stored(), stored()] == [False, True]
+
+
+def test_another_process_finds_the_compiled_code(tmp_path: Path) -> None:
+    script = "from tests.cpu.test_numba_programs import build, relu; print(build(relu(), 'numba').extra['stored'])"
+    env, root = {**os.environ, "TVMLAB_CACHE_DIR": str(tmp_path)}, Path(__file__).parents[2]
+    command = [sys.executable, "-c", script]
+    done = [subprocess.run(command, env=env, cwd=root, capture_output=True, text=True, timeout=120) for _ in range(2)]
+    assert [d.stdout.strip() for d in done] == ["False", "True"], done[0].stderr

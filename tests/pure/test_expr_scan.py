@@ -85,7 +85,8 @@ def where(init, update, state):
         (
             one(te.placeholder((1,)), *cumsum()[1:]),
             TVMError,
-            "te.scan scan: init, update and state_placeholder of state 0 need the same number of dimensions, at least one\n"
+            "te.scan scan: init, update and state_placeholder of state 0 need "
+            "the same number of dimensions, at least one\n"
             "    init 1, update 2, state_placeholder 2",
         ),
         (

@@ -230,7 +230,8 @@ def changed(**changes):
         ),
         (
             lambda: serial.loads("{"),
-            "this is not the text of a saved program: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+            "this is not the text of a saved program: "
+            "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
         ),
         (lambda: serial.loads("[]"), "this is not the text of a saved program: no `tvmlab` version in it"),
         (lambda: serial.loads(changed(tvmlab=99)), "saved as version 99, this tvmlab reads version 1"),

@@ -105,7 +105,8 @@ def _join(x: Lin) -> Lin:
             quotient = _atom_div(num, den)
             if x.terms.get(quotient) == c * den.const:
                 rest = {a: k for a, k in x.terms.items() if a != atom and a != quotient}
-                return Lin(rest, x.const) + num * c
+                joined: Lin = Lin(rest, x.const) + num * c
+                return joined
     return x
 
 

@@ -26,7 +26,6 @@ from ..expr.reduce import comm_reducer, max, min, prod, reduce_axis, sum
 from ..expr.scalar import AXIS_SEPARATOR, size_var, thread_axis, var
 from ..expr.scan import ScanOp, scan
 from ..expr.tensor import ComputeOp, Operation, PlaceholderOp, Tensor, TensorSlice, compute, placeholder, tag_scope
-
 from ..names import missing
 
 # schedules are above expressions: loaded on first use

@@ -101,7 +101,7 @@ def test_gather_index():
     row = load(x, lanes) % Broadcast(Const(8), 8)
     before = program((a, x, d), store(d, (lanes,), load(a, row, Ramp(Const(2), Const(2), 8))))
     after = flatten_storage(before)
-    assert show(after.body) == "D[0:8] = A[ramp(2, 2, 8) + X[0:8]%broadcast(8, 8)*broadcast(23, 8)]"
+    assert show(after.body) == "D[0:8] = A[[2::2[:8]] + X[0:8]%8*23]"
     same_result(before, after)
 
 

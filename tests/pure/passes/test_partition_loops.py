@@ -1,7 +1,7 @@
 """Guards leave the hot part of loops; head and tail keep the rest."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.pure.passes.ir import buffer, ints, load, loop, nodes, program, same_result, store, var, when
@@ -196,6 +196,7 @@ def test_init_and_update_share_the_cut(golden):
 kinds = st.sampled_from(["serial", "unrolled", "parallel"])
 
 
+@settings(max_examples=50)
 @given(st.integers(1, 40), st.integers(1, 30), st.integers(1, 9), st.tuples(kinds, kinds, kinds, kinds), st.booleans())
 def test_any_tiles(n, m, f, kinds, symbolic):
     size = var("n", nonneg=True)

@@ -11,6 +11,7 @@ Calls with an effect stay, and so does what their arguments need.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -61,19 +62,20 @@ class _Remover:
     def __init__(self, body: Stmt) -> None:
         self.needed: set[Any] = set()
         self.own: set[Any] = set()
-        binders: set[int] = set()
+        uses: Counter[Var] = Counter()  # a let mentions its variable once itself
         for x in walk(body):
             t = type(x)
-            if t is Var and id(x) not in binders:
-                self.needed.add(x)
+            if t is Var:
+                uses[x] += 1  # type: ignore[index]
             elif t is Load:
                 self.needed.add(x.buffer.data)  # type: ignore[attr-defined]
             elif t is LetStmt or t is Let:
-                binders.add(id(x.var))  # type: ignore[attr-defined]
+                uses[x.var] -= 1  # type: ignore[attr-defined]
             elif t is Alloc:
                 self._allocated(x.buffer)  # type: ignore[attr-defined]
             elif t is AllReduce:
                 self.needed.update(b.data for b in x.buffers)  # type: ignore[attr-defined]
+        self.needed.update(v for v, n in uses.items() if n > 0)
 
     def _allocated(self, b: Buffer) -> None:
         self.own.add(b.data)

@@ -113,12 +113,14 @@ class Machine:
         return 0
 
     def divide(self, f: Callable[[Any, Any], Any], a: Any, b: Any, site: int, loops: Loops) -> Any:
-        """`f(a, b)` lane by lane; 0 where b is. `b` may be one Python number for all lanes."""
-        zero = np.equal(b, 0)
+        """`f(a, b)` lane by lane; 0 where b is."""
+        a, b = np.asarray(a), np.asarray(b)
+        if b.dtype != a.dtype:  # one of them is a plain number, the same in all lanes
+            a, b = (a, b.astype(a.dtype)) if a.ndim else (a.astype(b.dtype), b)
+        zero = b == 0
         if not zero.any():
             return f(a, b)
-        dtype = np.asarray(b).dtype
-        return np.where(zero, self.by_zero(site, loops), f(a, np.where(zero, 1, b).astype(dtype))).astype(dtype)
+        return np.where(zero, self.by_zero(site, loops), f(a, np.where(zero, 1, b).astype(b.dtype))).astype(b.dtype)
 
     def shift(self, op: str, a: Any, b: Any, bits: int, site: int, loops: Loops) -> Any:
         """`a << b` or `a >> b`; a shift by the width or more leaves nothing but the sign (of `>>`)."""
@@ -299,12 +301,29 @@ class Machine:
         self.touch(m, range(offset, offset + extent), mask, site, loops, version)
         return m.data[offset : offset + extent]
 
+    def view(
+        self, m: Memory, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], mask: int, site: int, loops: Loops,
+        version: int,
+    ) -> Any:  # fmt: skip
+        """array_view: a part with strides, as an array on the same memory."""
+        addresses = offset + sum(i * s for i, s in zip(np.ix_(*map(np.arange, shape)), strides)) if shape else offset
+        places = np.asarray(addresses).ravel().tolist()
+        if places and not (0 <= min(places) and max(places) < m.size):
+            name = (m.buffer.logical or m.buffer).name
+            verb = "write" if mask & 2 else "read"
+            text = f"elements {min(places)}..{max(places)} are not all in {span(m.size)}; its shape is {m.logical or m.shape}"
+            self.report(site, loops, f"out-of-bounds-{verb}", f"array outside {name}: {text}", index=m.element(offset))
+            return np.zeros(shape, m.data.dtype)
+        self.touch(m, places, mask, site, loops, version)
+        size = m.data.itemsize
+        return np.lib.stride_tricks.as_strided(m.data[offset:], shape, [s * size for s in strides])
+
     def whole(self, m: Memory, site: int, loops: Loops, version: int) -> Any:
         """The whole buffer as an argument; what the function does with it is not known, so it counts as written."""
         self.touch(m, range(m.size), 2, site, loops, version)
         return m.array()
 
-    def touch(self, m: Memory, addresses: range, mask: int, site: int, loops: Loops, version: int) -> None:
+    def touch(self, m: Memory, addresses: Sequence[int], mask: int, site: int, loops: Loops, version: int) -> None:
         if mask & 1 and m.init is not None and version:
             for a in [a for a in addresses if m.init[a] < version][:1]:
                 self.unwritten(m, a, site, loops)
@@ -315,7 +334,8 @@ class Machine:
                 if mask & 2:
                     self.note_write(m, a, site, loops, np.nan)
         if mask & 2 and m.init is not None:
-            m.written[addresses.start : addresses.stop] = version
+            at = slice(addresses.start, addresses.stop) if isinstance(addresses, range) else addresses
+            m.written[at] = version
 
     def call_packed(self, name: str, args: Sequence[Any], dtype: str) -> Any:
         f = self.packed.get(name)

@@ -18,7 +18,7 @@ FLOATS = {16: "half", 32: "float", 64: "double"}
 @dataclass(frozen=True)
 class Machine:
     """What the generated text depends on. `major`: LLVM's version; `half`: float16 conversions are instructions;
-    `width`: bits of the widest vector register; `darwin`: macOS; `aligned`: parameters are aligned to this many bytes.
+    `width`: bits of the widest vector register; `darwin`: macOS.
     """
 
     major: int = 22
@@ -97,6 +97,7 @@ class Module:
         parts += self.functions
         if self.parallel:
             parts.append(launcher)
+        self.widest = min(self.widest, self.machine.width)
         wide = (
             f' "prefer-vector-width"="{self.widest}" "min-legal-vector-width"="{self.widest}"'
             if self.widest > 128

@@ -209,6 +209,8 @@ def _argument(c: Any, e: Expr, values: list[str]) -> Argument:
         return Argument("text", text=e.value)
     if isinstance(e, Var) and e in c.places:
         return _whole(c, c.places[e].buffer, c.places[e].pointer, values)
+    if isinstance(e, Call) and e.name == "array_view":
+        return _view(c, e, values)
     if isinstance(e, Call) and e.name == "access_ptr":
         values += [c.op(f"ptrtoint ptr {_access_ptr(c, e)} to i64"), c.i64(c.lin(e.args[2]))]
         return Argument("array", c.places[e.args[0]].dtype, 1)
@@ -223,6 +225,15 @@ def _argument(c: Any, e: Expr, values: list[str]) -> Argument:
     x = c.value(e)
     values.append(c.op(f"ptrtoint ptr {x} to i64") if e.dtype == "handle" else c.convert(x, e.dtype, "int64"))
     return Argument("int", e.dtype)
+
+
+def _view(c: Any, e: Call, values: list[str]) -> Argument:
+    """array_view(data, offset, mask, ndim, *shape, *strides)"""
+    data, offset, mask, ndim, *numbers = e.args
+    start = _access_ptr(c, Call("access_ptr", (data, offset, offset, mask), "handle", "intrin"))
+    values.append(c.op(f"ptrtoint ptr {start} to i64"))
+    values += [c.i64(c.lin(x)) for x in numbers]
+    return Argument("array", c.places[data].dtype, ndim.value, strided=True)  # type: ignore[attr-defined]
 
 
 def _whole(c: Any, buffer: Buffer, pointer: str, values: list[str]) -> Argument:

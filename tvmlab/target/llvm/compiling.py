@@ -17,7 +17,7 @@ from ..base import Compiled, Target
 from . import cache, export, jit
 from .builder import Module
 from .calls import PACKED, Callbacks
-from .emit import FAILED, NO_MEMORY, emit_module, refused, signature
+from .emit import FAILED, NO_MEMORY, emit_module, refused, signature, symbol_of
 from .parallel import IN_PROCESS, Threads
 
 FP = {"contract": "contract ", "strict": "", "fast": "fast "}  # the function attribute `fp`
@@ -47,9 +47,9 @@ def compile(program: Program, target: Target) -> Compiled:
     module = generate(program, target)
     text, vectorise = module.text(IN_PROCESS), wants_vectoriser(program)
     extra: dict[str, Any] = {
-        "export": lambda path: export.export(program, target, path),
+        "export": lambda path: extra.update(symbol=export.export(program, target, path)),
         "optimised": lambda: jit.optimised(text, made, vectorise),
-        "symbol": fn.name,
+        "symbol": symbol_of(fn),
         "status": True,
     }
     why = jit.runnable(made)
@@ -67,7 +67,7 @@ def compile(program: Program, target: Target) -> Compiled:
     code, extra["cached"] = cache.through(
         cache.key(text, made, vectorise), lambda: jit.compile_object(text, made, vectorise)
     )
-    library = jit.link(code, (fn.name,), symbols)
+    library = jit.link(code, (symbol_of(fn),), symbols)
     raw, call = make_calls(fn, library, module.fails, callbacks, threads)
     extra.update(object=code, raw=raw)
     return Compiled(call, text, lambda: text, lambda: jit.assembly(text, made, vectorise), extra)
@@ -130,7 +130,9 @@ def make_calls(
     """(raw(*addresses, *numbers), call(arrays, numbers)). Both raise what goes wrong, and keep alive what they need."""
     parameters = signature(fn)
     # "restype None" where nothing can fail: one check less per call
-    entry = ctypes.CFUNCTYPE(ctypes.c_int32 if fails else None, *[C_TYPES[t] for _, t in parameters])(library[fn.name])
+    entry = ctypes.CFUNCTYPE(ctypes.c_int32 if fails else None, *[C_TYPES[t] for _, t in parameters])(
+        library[symbol_of(fn)]
+    )
     entry.alive = (library, callbacks, threads)  # type: ignore[attr-defined]
     raw: Any = entry
     if fails:

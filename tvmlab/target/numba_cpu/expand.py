@@ -1,7 +1,7 @@
 """What the printer does to loops first: expands unrolled ones, and finds the local buffers that become variables.
 
-    for i in unrolled(2):                 acc[0:16] = ...
-        acc[i*16:i*16 + 16] = ...   ->    acc[16:32] = ...
+for i in unrolled(2):                 acc[0:16] = ...
+    acc[i*16:i*16 + 16] = ...   ->    acc[16:32] = ...
 """
 
 from __future__ import annotations
@@ -11,7 +11,24 @@ from typing import Any
 
 from ...core import dtype as dt
 from ...core.build import binary, const
-from ...core.node import Alloc, Bin, Broadcast, Buffer, Call, Const, Evaluate, Expr, For, LetStmt, Load, Ramp, Seq, Stmt, Store, Var
+from ...core.node import (
+    Alloc,
+    Bin,
+    Broadcast,
+    Buffer,
+    Call,
+    Const,
+    Evaluate,
+    Expr,
+    For,
+    LetStmt,
+    Load,
+    Ramp,
+    Seq,
+    Stmt,
+    Store,
+    Var,
+)
 from ...core.walk import constant, map_children, replace, rewrite, seq, substitute, uses, walk
 
 CAP = 300  # statements that one nest of unrolled loops may become: beyond, compiling takes seconds
@@ -65,7 +82,9 @@ def _write_out_indexing(s: Stmt, b: Buffer) -> Stmt:
 
 
 def _indexes(s: For, b: Buffer) -> bool:
-    return any(isinstance(x, (Load, Store)) and x.buffer is b and any(uses(i, s.var) for i in x.indices) for x in walk(s.body))
+    return any(
+        isinstance(x, (Load, Store)) and x.buffer is b and any(uses(i, s.var) for i in x.indices) for x in walk(s.body)
+    )
 
 
 # ---------------------------------------------------------------- index arithmetic after substitution

@@ -11,6 +11,7 @@ from ...core.node import Buffer, Var
 from ...core.program import Function
 from ...core.text import show
 from ..pylike import PyPrinter
+from .prelude import PARTS
 
 IMPORTS = {
     "math": "import math",
@@ -27,12 +28,19 @@ TOGETHER = {OPERATORS: ("type_invert", "invert"), "Vec": ("VecModel",)}  # one i
 
 @lru_cache(maxsize=1)
 def pieces() -> dict[str, tuple[str, frozenset[str]]]:
-    """Each top-level definition of the prelude: its text, and the names it uses. Bare calls bear the name `operators`."""
-    source = (Path(__file__).parent / "prelude.py").read_text()
-    rows = source.splitlines()
+    """Each top-level definition of the prelude: its text, and the names it uses. Bare calls are `operators`."""
     found: dict[str, tuple[str, frozenset[str]]] = {}
+    for part in PARTS:
+        _read((Path(__file__).parent / "prelude" / f"{part}.py").read_text(), found)
+    return found
+
+
+def _read(source: str, found: dict[str, tuple[str, frozenset[str]]]) -> None:
+    rows = source.splitlines()
     for n in ast.parse(source).body:
-        if isinstance(n, (ast.Import, ast.ImportFrom)) or (isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)):
+        if isinstance(n, (ast.Import, ast.ImportFrom)) or (
+            isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)
+        ):
             continue
         start = min([n.lineno, *[d.lineno for d in getattr(n, "decorator_list", [])]]) - 1
         text = "\n".join(rows[start : n.end_lineno])
@@ -40,7 +48,6 @@ def pieces() -> dict[str, tuple[str, frozenset[str]]]:
         used = frozenset(x.id for x in ast.walk(n) if isinstance(x, ast.Name))
         old, before = found.pop(name, ("", frozenset()))  # bare calls gather after the last one's definitions
         found[name] = (f"{old}\n{text}" if old else text, before | used)
-    return found
 
 
 def closure(wanted: Iterable[str]) -> list[str]:
@@ -114,7 +121,9 @@ def wrapper(fn: Function, p: PyPrinter, entry: str) -> list[str]:
 
 
 def describe(fn: Function, p: PyPrinter) -> str:
-    return "; ".join(f"{p.names(x)}: {x.dtype}" + (shape_text(logical(x)) if isinstance(x, Buffer) else "") for x in fn.params)
+    return "; ".join(
+        f"{p.names(x)}: {x.dtype}" + (shape_text(logical(x)) if isinstance(x, Buffer) else "") for x in fn.params
+    )
 
 
 def logical(b: Buffer) -> Buffer:
@@ -128,14 +137,19 @@ def shape_text(b: Buffer) -> str:
 def check(b: Buffer, p: PyPrinter, bound: set[Var]) -> list[str]:
     """Refuse another dtype, rank, shape or layout; bind the sizes that the shape tells."""
     name, shape = p.names(b), logical(b).shape
-    lines = [f'assert {name}.dtype == "{b.dtype}" and {name}.ndim == {len(shape)}, "{name} must be {b.dtype}{shape_text(logical(b))}"']
+    lines = [
+        f'assert {name}.dtype == "{b.dtype}" and {name}.ndim == {len(shape)}, '
+        f'"{name} must be {b.dtype}{shape_text(logical(b))}"'
+    ]
     for d, extent in enumerate(shape):
         if isinstance(extent, Var) and extent not in bound:
             bound.add(extent)
             lines.append(f"{p.names(extent)} = {name}.shape[{d}]")
     wanted = ", ".join(p.index(s) for s in shape) + ("," if len(shape) == 1 else "")
     if not all(isinstance(s, Var) for s in shape) or len(set(shape)) < len(shape) or any(s not in bound for s in shape):
-        lines.append(f'assert {name}.shape == ({wanted}), f"{name} must have the shape {{({wanted})}}, not {{{name}.shape}}"')
+        lines.append(
+            f'assert {name}.shape == ({wanted}), f"{name} must have the shape {{({wanted})}}, not {{{name}.shape}}"'
+        )
     if logical(b).strides is None:
         lines.append(f'assert {name}.flags.c_contiguous, "{name} must be C-contiguous"')
     return lines
