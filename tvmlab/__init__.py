@@ -9,27 +9,60 @@ from typing import Any
 __version__ = "0.1.0"
 
 # public name -> the module that defines it; a name that is a module itself maps to that module ("te": "tvmlab.te")
-_WHERE: dict[str, str] = {"te": "tvmlab.te", "tir": "tvmlab.tir"}
+_WHERE: dict[str, str] = {
+    name: module
+    for module, names in {
+        "tvmlab.face.api": "lower build create_schedule Schedule",
+        # release 0.6 had everything at the top
+        "tvmlab.te": """placeholder compute scan extern var size_var const reduce_axis thread_axis sum min max prod any
+            all comm_reducer tag_scope if_then_else min_value max_value add subtract multiply
+            exp exp2 exp10 erf tanh sigmoid log log2 log10 log1p tan cos cosh sin sinh acos acosh asin asinh atan atan2
+            atanh sqrt rsqrt floor ceil trunc abs round nearbyint power popcount fmod isnan isfinite isinf
+            truncdiv truncmod floordiv floormod indexdiv indexmod div likely ceildiv reinterpret""",
+        "tvmlab.tir": """ir_builder call_extern call_pure_extern call_intrin call_pure_intrin call_packed
+            call_llvm_intrin address_of pow infinity""",
+        "tvmlab.classic": """select shape_var convert as_const IRModule build_config BuildConfig Range IterVar decl_buffer decl_tensor_intrin
+            register_intrin_rule register_intrin_lowering register_extension""",
+        "tvmlab.ir": "save_json load_json",
+        "tvmlab.runtime": "cpu device enabled register_func get_global_func list_global_func_names remove_global_func Module load_module",
+        "tvmlab.runtime.device": "Device cuda gpu rocm opencl cl metal mtl vulkan vpi ext_dev hexagon webgpu",
+        "tvmlab.runtime.names": "context TVMContext DataType",
+        "tvmlab.core.error": "TVMError LabError",
+    }.items()
+    for name in names.split()
+} | {
+    name: f"tvmlab.{name}"
+    for name in """te tir nd topi target transform testing contrib runtime error ir arith ir_pass schedule expr compat
+        module kernels""".split()
+}
+
+# release 0.6's modules -> where their names are now
+_MODULES: dict[str, str] = {
+    "stmt": "tvmlab.tir", "make": "tvmlab.tir", "intrin": "tvmlab.tir", "api": "tvmlab", "tensor": "tvmlab.te",
+    "ndarray": "tvmlab.nd", "container": "tvmlab.ir", "node": "tvmlab.ir", "attrs": "tvmlab.ir",
+    "build_module": "tvmlab", "codegen": "tvmlab.module", "tag": "tvmlab.te",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _WHERE:
-        raise AttributeError(_unknown(name))
-    module = import_module(_WHERE[name])
-    value = module if module.__name__ == f"{__name__}.{name}" else getattr(module, name)
+    if name in _WHERE:
+        module = import_module(_WHERE[name])
+        value = module if module.__name__ == f"{__name__}.{name}" else getattr(module, name)
+    elif name in _MODULES:
+        value = import_module(_MODULES[name])
+    else:
+        raise _unknown(name)
     globals()[name] = value  # the next look-up does not come here
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_WHERE})
+    return sorted({*globals(), *_WHERE, *_MODULES})
 
 
-def _unknown(name: str) -> str:
-    message = f"module {__name__!r} has no attribute {name!r}"
+def _unknown(name: str) -> AttributeError:
     if name.startswith("_"):  # asked for by machinery, not by a person
-        return message
-    from difflib import get_close_matches
+        return AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .names import missing
 
-    close = get_close_matches(name, _WHERE, n=3)
-    return message + (f"; did you mean {' or '.join(close)}?" if close else "")
+    return missing(__name__, name, _WHERE, {})

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import special
 
-from tvmlab.core.build import binary, cast, const, select
+from tvmlab.core import dtype as dt
+from tvmlab.core.build import cast, const, select
+from tvmlab.core.error import BuildError
 from tvmlab.core.node import Bin, Call, Not
 from tvmlab.target import Target
 
-from .ir_samples import apply, load, loop, program, pure, ramp, run, splat, store, buf
+from .ir_samples import apply, apply_many, buf, build, load, loop, program, pure, ramp, run, splat, store
 
 LANES = (1, 16, 7)
 INTS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
@@ -39,13 +42,34 @@ def same(a: np.ndarray, b: np.ndarray) -> None:
     np.testing.assert_array_equal(a, b)
 
 
+def check(got: dict[str, np.ndarray], want: dict[str, np.ndarray]) -> None:
+    for name, expected in want.items():
+        np.testing.assert_array_equal(got[name], expected, err_msg=name)
+
+
+def bins(ops: Any, output: str = "") -> Any:
+    """Cases of binary operators; the result has the operands' dtype, or is bool."""
+
+    def case(op: str) -> Any:
+        kind = lambda a: dt.vector(output, dt.lanes(a.dtype)) if output else a.dtype
+        return lambda a, b: Bin(op, a, b, kind(a))
+
+    return {op: case(op) for op in ops}
+
+
+def typed(cases: Any, dtype: str) -> Any:
+    return {name: (f, dtype) for name, f in cases.items()}
+
+
 @pytest.mark.parametrize("lanes", LANES)
 @pytest.mark.parametrize("dtype", INTS)
 def test_integer_arithmetic_wraps(dtype: str, lanes: int) -> None:
     x, y = sample(dtype), sample(dtype)[::-1].copy()
-    for op, f in {"+": np.add, "-": np.subtract, "*": np.multiply, "&": np.bitwise_and, "|": np.bitwise_or,
-                  "^": np.bitwise_xor, "min": np.minimum, "max": np.maximum}.items():  # fmt: skip
-        same(apply(lambda a, b, op=op: Bin(op, a, b, a.dtype), x, y, output=dtype, lanes=lanes), f(x, y))
+    want = {
+        "+": x + y, "-": x - y, "*": x * y, "&": x & y, "|": x | y, "^": x ^ y,
+        "min": np.minimum(x, y), "max": np.maximum(x, y),
+    }  # fmt: skip
+    check(apply_many(typed(bins(want), dtype), x, y, lanes=lanes), want)
 
 
 @pytest.mark.parametrize("lanes", LANES)
@@ -63,12 +87,13 @@ def test_integer_division_floors_or_truncates_and_never_traps(dtype: str, lanes:
     sign = np.where((x < 0) == (y < 0), 1, -1)
     expect["truncdiv"] = np.array([int(q) * int(s) for q, s in zip(t, sign)], object)
     info = np.iinfo(dtype)
-    expect["truncdiv"] = np.array([q - 2 ** info.bits if q > info.max else q for q in expect["truncdiv"]], object).astype(dtype)
+    expect["truncdiv"] = np.array([q - 2**info.bits if q > info.max else q for q in expect["truncdiv"]], object).astype(
+        dtype
+    )
     expect["truncmod"] = np.where(y == 0, 0, np.fmod(x, np.where(y == 0, 1, y))).astype(dtype)
     np.seterr(**old)
     expect["//"][y == 0] = 0
-    for op, want in expect.items():
-        same(apply(lambda a, b, op=op: Bin(op, a, b, a.dtype), x, y, output=dtype, lanes=lanes), want)
+    check(apply_many(typed(bins(expect), dtype), x, y, lanes=lanes), expect)
 
 
 @pytest.mark.parametrize("lanes", LANES)
@@ -78,7 +103,9 @@ def test_shifts_beyond_the_width_are_defined(dtype: str, lanes: int) -> None:
     n = np.resize(np.array([0, 1, bits - 1, bits, bits + 1], dtype), len(x))
     inside = n < bits
     left = np.where(inside, x << np.where(inside, n, 0).astype(dtype), 0).astype(dtype)
-    right = np.where(inside, x >> np.where(inside, n, 0).astype(dtype), np.where(x < 0, -1, 0).astype(dtype)).astype(dtype)
+    right = np.where(inside, x >> np.where(inside, n, 0).astype(dtype), np.where(x < 0, -1, 0).astype(dtype)).astype(
+        dtype
+    )
     same(apply(lambda a, b: Bin("<<", a, b, a.dtype), x, n, output=dtype, lanes=lanes), left)
     same(apply(lambda a, b: Bin(">>", a, b, a.dtype), x, n, output=dtype, lanes=lanes), right)
 
@@ -90,10 +117,8 @@ def test_comparisons(dtype: str, lanes: int) -> None:
     if dtype.startswith("float"):
         x[3] = y[5] = np.nan
     y[10] = x[10]
-    for op, f in {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "==": np.equal,
-                  "!=": np.not_equal}.items():  # fmt: skip
-        got = apply(lambda a, b, op=op: Bin(op, a, b, f"boolx{lanes}" if lanes > 1 else "bool"), x, y, output="bool", lanes=lanes)
-        same(got, f(x, y))
+    want = {"<": x < y, "<=": x <= y, ">": x > y, ">=": x >= y, "==": x == y, "!=": x != y}
+    check(apply_many(typed(bins(want, "bool"), "bool"), x, y, lanes=lanes), want)
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=str)
@@ -102,8 +127,8 @@ def test_comparisons(dtype: str, lanes: int) -> None:
 def test_float_arithmetic_rounds_at_each_operation(dtype: str, lanes: int, target: object) -> None:
     x, y = sample(dtype), sample(dtype)[::-1].copy()
     y[y == 0] = 1
-    for op, f in {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}.items():
-        same(apply(lambda a, b, op=op: Bin(op, a, b, a.dtype), x, y, output=dtype, lanes=lanes, target=target), f(x, y))
+    want = {"+": x + y, "-": x - y, "*": x * y, "/": x / y}
+    check(apply_many(typed(bins(want), dtype), x, y, lanes=lanes, target=target), want)
 
 
 @pytest.mark.parametrize("lanes", LANES)
@@ -111,8 +136,8 @@ def test_float_arithmetic_rounds_at_each_operation(dtype: str, lanes: int, targe
 def test_float_floor_division_and_remainder(dtype: str, lanes: int) -> None:
     x, y = sample(dtype), sample(dtype)[::-1].copy()
     y[y == 0] = 1
-    same(apply(lambda a, b: Bin("//", a, b, a.dtype), x, y, output=dtype, lanes=lanes), np.floor(x / y))
-    same(apply(lambda a, b: Bin("%", a, b, a.dtype), x, y, output=dtype, lanes=lanes), np.remainder(x, y))
+    want = {"//": np.floor(x / y), "%": np.remainder(x, y), "truncdiv": np.trunc(x / y), "truncmod": np.fmod(x, y)}
+    check(apply_many(typed(bins(want), dtype), x, y, lanes=lanes), want)
 
 
 @pytest.mark.parametrize("lanes", LANES)
@@ -120,8 +145,8 @@ def test_float_floor_division_and_remainder(dtype: str, lanes: int) -> None:
 def test_min_and_max_give_the_second_where_one_is_nan(dtype: str, lanes: int) -> None:
     x, y = sample(dtype), sample(dtype)[::-1].copy()
     x[5], y[6] = np.nan, np.nan
-    same(apply(lambda a, b: Bin("max", a, b, a.dtype), x, y, output=dtype, lanes=lanes), np.where(x > y, x, y))
-    same(apply(lambda a, b: Bin("min", a, b, a.dtype), x, y, output=dtype, lanes=lanes), np.where(x < y, x, y))
+    want = {"max": np.where(x > y, x, y), "min": np.where(x < y, x, y)}
+    check(apply_many(typed(bins(want), dtype), x, y, lanes=lanes), want)
 
 
 @pytest.mark.parametrize("lanes", (1, 16))
@@ -132,10 +157,9 @@ def test_casts_between_all_types(lanes: int, target: object) -> None:
         x = small.astype(a)
         if a.startswith("float"):
             x = x + np.asarray(0.75, a)
-        for b in ("bool", *INTS, *FLOATS):
-            if a != b:
-                got = apply(lambda v, b=b: cast(v, b if lanes == 1 else f"{b}x{lanes}"), x, output=b, lanes=lanes, target=target)
-                np.testing.assert_array_equal(got, x.astype(b), err_msg=f"{a} -> {b}")
+        want = {b: x.astype(b) for b in ("bool", *INTS, *FLOATS) if a != b}
+        cases = {b: (lambda v, b=b: cast(v, dt.vector(b, lanes)), b) for b in want}
+        check(apply_many(cases, x, lanes=lanes, target=target), want)
 
 
 @pytest.mark.parametrize("lanes", (1, 16))
@@ -149,9 +173,21 @@ def test_negative_floats_become_narrow_integers_as_in_numpy(lanes: int) -> None:
 @pytest.mark.parametrize("lanes", (1, 16))
 def test_every_float16_goes_to_float32_and_back(lanes: int, target: object) -> None:
     x = np.arange(65536, dtype="uint16").view("float16")
-    wide = apply(lambda v: cast(v, "float32" if lanes == 1 else f"float32x{lanes}"), x, output="float32", lanes=lanes, target=target)
+    wide = apply(
+        lambda v: cast(v, "float32" if lanes == 1 else f"float32x{lanes}"),
+        x,
+        output="float32",
+        lanes=lanes,
+        target=target,
+    )
     same(wide, x.astype("float32"))
-    back = apply(lambda v: cast(v, "float16" if lanes == 1 else f"float16x{lanes}"), wide, output="float16", lanes=lanes, target=target)
+    back = apply(
+        lambda v: cast(v, "float16" if lanes == 1 else f"float16x{lanes}"),
+        wide,
+        output="float16",
+        lanes=lanes,
+        target=target,
+    )
     same(back[~np.isnan(x)].view("uint16"), x[~np.isnan(x)].view("uint16"))
     assert np.isnan(back[np.isnan(x)]).all()
 
@@ -162,7 +198,9 @@ def test_rounding_to_float16_is_to_nearest_even(source: str, target: object) -> 
     exact = np.arange(1, 31000, 7, dtype="uint16").view("float16").astype("float64")
     above = np.arange(2, 31001, 7, dtype="uint16").view("float16").astype("float64")
     middle = (exact + above) / 2
-    values = np.concatenate([middle, np.nextafter(middle, 1e9), np.nextafter(middle, -1), -middle, [65519.9, 65520.0, 1e6, 1e-9, 2.0**-25]])
+    values = np.concatenate(
+        [middle, np.nextafter(middle, 1e9), np.nextafter(middle, -1), -middle, [65519.9, 65520.0, 1e6, 1e-9, 2.0**-25]]
+    )
     x = values.astype(source)
     with np.errstate(over="ignore"):
         want = x.astype("float16")
@@ -191,39 +229,31 @@ def test_bool_arrays_are_bytes() -> None:
 
 
 UNARY = {
-    "exp": np.exp, "exp2": np.exp2, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "sqrt": np.sqrt,
-    "sin": np.sin, "cos": np.cos, "tan": np.tan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asin": np.arcsin,
-    "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "floor": np.floor,
-    "ceil": np.ceil, "trunc": np.trunc, "nearbyint": np.rint, "fabs": np.abs, "erf": special.erf, "exp10": lambda x: 10.0**x,
-    "rsqrt": lambda x: 1 / np.sqrt(x), "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "exp": np.exp, "exp2": np.exp2, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "sqrt":
+    np.sqrt, "sin": np.sin, "cos": np.cos, "tan": np.tan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asin":
+    np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
+    "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "nearbyint": np.rint, "fabs": np.abs, "erf": special.erf,
+    "exp10": lambda x: 10.0**x, "rsqrt": lambda x: 1 / np.sqrt(x), "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "round": lambda x: np.trunc(x + np.copysign(0.5, x)),
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("target", TARGETS, ids=str)
 @pytest.mark.parametrize("lanes", (1, 16))
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("name", UNARY)
-def test_maths(name: str, dtype: str, lanes: int) -> None:
+def test_maths(dtype: str, lanes: int, target: Any) -> None:
     x = np.linspace(-3, 3, 61).astype(dtype)
-    with np.errstate(all="ignore"):
-        want = UNARY[name](x.astype("float64")).astype(dtype)
-    got = apply(lambda v: pure(name, v), x, output=dtype, lanes=lanes)
-    np.testing.assert_allclose(got, want, rtol={"float16": 1e-3, "float32": 5e-7, "float64": 2e-15}[dtype], atol=1e-300)
-
-
-@pytest.mark.parametrize("target", TARGETS, ids=str)
-@pytest.mark.parametrize("name", ("exp", "tanh", "floor", "round", "sqrt", "nearbyint", "erf", "log"))
-def test_maths_on_narrow_cpus(name: str, target: object) -> None:
-    x = np.linspace(-3, 3, 61).astype("float32")
-    with np.errstate(all="ignore"):
-        want = UNARY[name](x.astype("float64")).astype("float32")
-    for lanes in (1, 16):
-        np.testing.assert_allclose(apply(lambda v: pure(name, v), x, output="float32", lanes=lanes, target=target), want, rtol=5e-7)
+    cases = {name: (lambda v, name=name: pure(name, v), dtype) for name in UNARY}
+    for name, got in apply_many(cases, x, lanes=lanes, target=target).items():
+        with np.errstate(all="ignore"):
+            want = UNARY[name](x.astype("float64")).astype(dtype)
+        rtol = {"float16": 1e-3, "float32": 5e-7, "float64": 2e-15}[dtype]
+        np.testing.assert_allclose(got, want, rtol=rtol, atol=1e-300, err_msg=name)
 
 
 @pytest.mark.parametrize("lanes", (1, 16))
 def test_functions_of_two_numbers(lanes: int) -> None:
-    x, y = np.abs(sample("float32")) + 1, sample("float32")
+    x, y = np.abs(sample("float32")) + 1, np.minimum(sample("float32"), 9)
     for name, f in {"pow": np.power, "atan2": np.arctan2, "hypot": np.hypot, "fmod": np.fmod, "copysign": np.copysign,
                     "nextafter": np.nextafter}.items():  # fmt: skip
         y2 = np.where(y == 0, 1, y).astype("float32")
@@ -245,9 +275,15 @@ def test_bits_and_classes(lanes: int) -> None:
         x, bits = sample(dtype), np.dtype(dtype).itemsize * 8
         kind = dtype if lanes == 1 else f"{dtype}x{lanes}"
         words = [format(int(v) % (1 << bits), f"0{bits}b") for v in x]
-        same(apply(lambda v: Call("popcount", (v,), kind), x, output=dtype, lanes=lanes), [w.count("1") for w in words])
-        same(apply(lambda v: Call("clz", (v,), kind), x, output=dtype, lanes=lanes), [len(w) - len(w.lstrip("0")) for w in words])
-        same(apply(lambda v: Call("bitwise_not", (v,), kind), x, output=dtype, lanes=lanes), ~x)
+        same(
+            apply(lambda v, kind=kind: Call("popcount", (v,), kind), x, output=dtype, lanes=lanes),
+            [w.count("1") for w in words],
+        )
+        same(
+            apply(lambda v, kind=kind: Call("clz", (v,), kind), x, output=dtype, lanes=lanes),
+            [len(w) - len(w.lstrip("0")) for w in words],
+        )
+        same(apply(lambda v, kind=kind: Call("bitwise_not", (v,), kind), x, output=dtype, lanes=lanes), ~x)
     x = sample("float32")
     kind = "int32" if lanes == 1 else f"int32x{lanes}"
     same(apply(lambda v: Call("reinterpret", (v,), kind), x, output="int32", lanes=lanes), x.view("int32"))
@@ -255,10 +291,10 @@ def test_bits_and_classes(lanes: int) -> None:
 
 def ulps(got: np.ndarray, want: np.ndarray) -> float:
     """Largest distance to the reference (in more precision), in units in the last place of the result."""
-    spacing = np.spacing(np.abs(want.astype(got.dtype))).astype(want.dtype)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(all="ignore"):
+        spacing = np.spacing(np.abs(want.astype(got.dtype))).astype(want.dtype)
         d = np.abs(got.astype(want.dtype) - want) / spacing
-    return float(np.nanmax(np.where(np.isfinite(want.astype(got.dtype)), d, 0)))
+        return float(np.nanmax(np.where(np.isfinite(want.astype(got.dtype)), d, 0)))
 
 
 LONG = np.longdouble
@@ -274,7 +310,9 @@ BOUND = {"exp": 1.0, "log": 1.0, "tanh": 1.5, "sigmoid": 2.5, "erf": 1.5, "sqrt"
 @pytest.mark.parametrize("name", BOUND)
 def test_vector_maths_keeps_its_error_bound(name: str, dtype: str, target: object) -> None:
     near, wide = rng.normal(0, 1, 40000), rng.uniform(-1, 1, 40000)
-    x = np.concatenate([near, wide * (80 if dtype == "float32" else 700), 10.0 ** rng.uniform(-30, 30, 20000)]).astype(dtype)
+    x = np.concatenate([near, wide * (80 if dtype == "float32" else 700), 10.0 ** rng.uniform(-30, 30, 20000)]).astype(
+        dtype
+    )
     if name in ("log", "sqrt", "rsqrt"):
         x = np.abs(x)
         x[::97] = np.nextafter(np.asarray(0, dtype), np.asarray(1, dtype)) * rng.integers(1, 1000, len(x[::97]))
@@ -291,7 +329,9 @@ def test_vector_maths_at_the_edges() -> None:
     with np.errstate(all="ignore"):
         for name, f in {"exp": np.exp, "log": np.log, "tanh": np.tanh, "erf": special.erf, "sqrt": np.sqrt}.items():
             got = apply(lambda v, name=name: pure(name, v), x, output="float32", lanes=8)
-            np.testing.assert_allclose(got, f(x.astype("float64")).astype("float32"), rtol=3e-7, atol=2e-45, err_msg=name)
+            np.testing.assert_allclose(
+                got, f(x.astype("float64")).astype("float32"), rtol=3e-7, atol=2e-45, err_msg=name
+            )
             d = x.astype("float64") * 8
             got = apply(lambda v, name=name: pure(name, v), d, output="float64", lanes=8)
             np.testing.assert_allclose(got, f(d), rtol=2e-15, atol=1e-320, err_msg=name)
@@ -300,19 +340,38 @@ def test_vector_maths_at_the_edges() -> None:
 def test_a_vector_of_thirteen_lanes() -> None:
     a, b = buf("A", 26), buf("B", 26)
     x, out = rng.normal(size=26).astype("float32"), np.zeros(26, "float32")
-    run(program("odd", (a, b), loop("i", 2, lambda i: store(b, ramp(i * 13, 13), load(a, ramp(i * 13, 13)) + splat(const(1.0), 13)))), x, out)
+    run(
+        program(
+            "odd",
+            (a, b),
+            loop("i", 2, lambda i: store(b, ramp(i * 13, 13), load(a, ramp(i * 13, 13)) + splat(const(1.0), 13))),
+        ),
+        x,
+        out,
+    )
     same(out, x + np.float32(1))
 
 
 def test_fused_multiplication_and_addition_can_be_switched_off() -> None:
     x = (1 + rng.random(64) * 1e-3).astype("float32")
-    for mode, exact in (("strict", True), ("contract", False)):
+    asm = {}
+    for mode in ("strict", "contract"):
         a, b = buf("A", 64), buf("B", 64)
-        f = lambda i: store(b, i, load(a, i) * load(a, i) - load(a, i))  # noqa: E731
+        body = loop("i", 64, lambda i, a=a, b=b: store(b, i, load(a, i) * load(a, i) - load(a, i)))
+        c = build(program("square", (a, b), body, fp=mode), Target("llvm", cpu="x86-64-v3"))
         out = np.zeros(64, "float32")
-        run(program("square", (a, b), loop("i", 64, f), fp=mode), x, out)
-        assert np.array_equal(out, x * x - x) == exact or not exact
+        c.call((x, out), ())
+        asm[mode] = c.asm()
+        if mode == "strict":
+            same(out, x * x - x)
+    assert "vfm" in asm["contract"] and "vfm" not in asm["strict"]
+    with pytest.raises(BuildError, match="the attribute fp of `square` is `loose`"):
+        build(program("square", (), store(buf("A", 1), 0, 0.0), fp="loose"))
 
 
-def test_binary_of_constants_folds() -> None:
-    assert binary("+", 1, 2).value == 3
+def test_the_fast_mode_leaves_the_maths_functions_right() -> None:
+    a, b, x, out = buf("A", 16), buf("B", 16), np.linspace(-5, 5, 16).astype("float32"), np.zeros(16, "float32")
+    at = ramp(0, 16)
+    for name in ("exp", "tanh", "erf"):
+        run(program(name, (a, b), store(b, at, pure(name, load(a, at)) + splat(const(0.0), 16)), fp="fast"), x, out)
+        np.testing.assert_allclose(out, UNARY[name](x.astype("float64")), rtol=1e-6)

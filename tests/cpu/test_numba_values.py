@@ -81,17 +81,24 @@ def test_integers_wrap_divide_and_shift(dtype: str, lanes: int) -> None:
     if dtype[0] == "i":
         y[7::5] = -3
         y[0] = y[1] = -1  # x[0] is the smallest number: the quotient wraps
-    wraps = {"+": np.add, "-": np.subtract, "*": np.multiply, "&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor,
+    wraps = {"+": np.add, "-": np.subtract, "*": np.multiply, "&": np.bitwise_and, "|": np.bitwise_or,
+             "^": np.bitwise_xor,
              "min": np.minimum, "max": np.maximum}  # fmt: skip
     want: dict[str, Any] = {op: f(x, y) for op, f in wraps.items()}
     with np.errstate(all="ignore"):
         want |= {"//": np.floor_divide(x, y), "%": np.remainder(x, y)}
         want["//"][y == 0] = 0
-        exact = [abs(int(a)) // abs(int(b)) * (1 if (a < 0) == (b < 0) else -1) if b else 0 for a, b in zip(x, y, strict=True)]
+        exact = [
+            abs(int(a)) // abs(int(b)) * (1 if (a < 0) == (b < 0) else -1) if b else 0
+            for a, b in zip(x, y, strict=True)
+        ]
         want["truncdiv"] = np.array([v % 2 ** dt.bits(dtype) for v in exact], f"uint{dt.bits(dtype)}").astype(dtype)
         want["truncmod"] = np.where(y == 0, 0, np.fmod(x, np.where(y == 0, 1, y))).astype(dtype)
     check(apply_all(bins(list(want), dtype), x, y, lanes=lanes), want)
-    n, bits = np.resize(np.array([0, 1, 3, dt.bits(dtype) - 1, dt.bits(dtype), dt.bits(dtype) + 1], dtype), 53), dt.bits(dtype)
+    n, bits = (
+        np.resize(np.array([0, 1, 3, dt.bits(dtype) - 1, dt.bits(dtype), dt.bits(dtype) + 1], dtype), 53),
+        dt.bits(dtype),
+    )
     inside = np.where(n < bits, n, 0).astype(dtype)
     left = np.where(n < bits, x << inside, 0).astype(dtype)
     right = np.where(n < bits, x >> inside, np.where(x < 0, -1, 0).astype(dtype)).astype(dtype)
@@ -118,7 +125,8 @@ def test_integer_results_are_wrapped_where_they_are_used_as_values(dtype: str, l
     }
     with np.errstate(all="ignore"):
         want = {
-            "compare": x + y < x, "divide": x * y // y, "widen": (x * y - x).astype("int64"), "float": (x + y).astype("float64"),
+            "compare": x + y < x, "divide": x * y // y, "widen": (x * y - x).astype("int64"),
+            "float": (x + y).astype("float64"),
             "shift": x * y >> 3, "most": np.maximum(x + y, x - y), "not": ~x // y,
         }  # fmt: skip
     check(apply_all(cases, x, y, lanes=lanes), want)
@@ -133,7 +141,10 @@ def test_float_arithmetic_rounds_at_each_operation(dtype: str, lanes: int) -> No
             "truncdiv": np.trunc(x / y), "truncmod": np.fmod(x, y)}  # fmt: skip
     check(apply_all(bins(list(want), dtype), x, y, lanes=lanes), want)
     x[5], y[6] = np.nan, np.nan
-    check(apply_all(bins(["min", "max"], dtype), x, y, lanes=lanes), {"min": np.where(x < y, x, y), "max": np.where(x > y, x, y)})
+    check(
+        apply_all(bins(["min", "max"], dtype), x, y, lanes=lanes),
+        {"min": np.where(x < y, x, y), "max": np.where(x > y, x, y)},
+    )
 
 
 @pytest.mark.parametrize("lanes", LANES)
@@ -179,7 +190,13 @@ def test_rounding_to_float16_is_to_nearest_even(source: str, lanes: int) -> None
     exact = np.arange(1, 31000, 7, dtype="uint16").view("float16").astype("float64")
     above = np.arange(2, 31001, 7, dtype="uint16").view("float16").astype("float64")
     middle = (exact + above) / 2
-    near = [middle, np.nextafter(middle, 1e9), np.nextafter(middle, -1), -middle, [65519.9, 65520.0, 1e6, 1e300, -1e300, 1e-9, 2.0**-25]]
+    near = [
+        middle,
+        np.nextafter(middle, 1e9),
+        np.nextafter(middle, -1),
+        -middle,
+        [65519.9, 65520.0, 1e6, 1e300, -1e300, 1e-9, 2.0**-25],
+    ]
     with np.errstate(over="ignore"):
         x = np.concatenate(near).astype(source)
         want = x.astype("float16")
@@ -196,15 +213,25 @@ def test_logic_selection_and_bool_arrays(lanes: int) -> None:
         both = Bin("and", Bin(">", x, zero, b), Not(Bin("<", y, zero, b)), b)
         return select(Bin("or", both, Bin("==", x, y, b), b), x, y)
 
-    got = apply_all({"choose": (choose, "float32"), "andnot": (lambda x, y, p, q: Bin("and", p, Not(q), b), "bool")}, x, y, p, q, lanes=lanes)
+    got = apply_all(
+        {"choose": (choose, "float32"), "andnot": (lambda x, y, p, q: Bin("and", p, Not(q), b), "bool")},
+        x,
+        y,
+        p,
+        q,
+        lanes=lanes,
+    )
     check(got, {"choose": np.where(((x > 0) & ~(y < 0)) | (x == y), x, y), "andnot": p & ~q})
 
 
 UNARY = {
-    "exp": np.exp, "exp2": np.exp2, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "sqrt": np.sqrt,
+    "exp": np.exp, "exp2": np.exp2, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p,
+    "sqrt": np.sqrt,
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asin": np.arcsin,
-    "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "floor": np.floor,
-    "ceil": np.ceil, "trunc": np.trunc, "nearbyint": np.rint, "fabs": np.abs, "erf": special.erf, "exp10": lambda x: 10.0**x,
+    "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
+    "floor": np.floor,
+    "ceil": np.ceil, "trunc": np.trunc, "nearbyint": np.rint, "fabs": np.abs, "erf": special.erf,
+    "exp10": lambda x: 10.0**x,
     "rsqrt": lambda x: 1 / np.sqrt(x), "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "round": lambda x: np.trunc(x + np.copysign(0.5, x)),
 }  # fmt: skip
@@ -254,7 +281,11 @@ def test_bits(dtype: str, lanes: int) -> None:
         "clz": (lambda v: Call("clz", (v,), dt.vector("int32", lanes)), "int32"),
         "bitwise_not": (lambda v: Call("bitwise_not", (v,), kind), dtype),
     }
-    want = {"popcount": [w.count("1") for w in words], "clz": [len(w) - len(w.lstrip("0")) for w in words], "bitwise_not": ~x}
+    want = {
+        "popcount": [w.count("1") for w in words],
+        "clz": [len(w) - len(w.lstrip("0")) for w in words],
+        "bitwise_not": ~x,
+    }
     check(apply_all(cases, x, lanes=lanes), want)
 
 

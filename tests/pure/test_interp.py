@@ -529,6 +529,11 @@ def test_counts_of_vectors_and_lazy_parts():
     )
     report = run(function([a, out], body), [floats(8), floats(8)], count=True)
     assert report.loads == {"a": 9} and report.stores == {"out": 12} and report.flops == 8
+    n = buffer("n", (2,), "int32")
+    body = store(out, Ramp(load(n, 1), Const(1), 4), vload(a, load(n, 0), 4))
+    data, result = floats(np.arange(8)), floats(8)
+    report = run(function([n, a, out], body), [np.array([3, 2], "int32"), data, result], count=True)
+    assert report.loads == {"n": 2, "a": 4} and result.tolist() == [0, 0, 3, 4, 5, 6, 0, 0]
 
 
 def test_the_target():

@@ -175,17 +175,28 @@ def test_division_by_zero():
     a, c = buffer("A", (2,), "int32"), buffer("C", (2,), "int32")
     for op in ("//", "%", "truncdiv", "truncmod"):
         body = loop(i, 2, store(c, i, Bin(op, const(7), load(a, i), "int32")))
-        e = fault([a, c], body, [np.array([1, 0], "int32"), ints(2)])
+        result = np.array([1, 1], "int32")
+        run(function([a, c], body), [np.array([2, 0], "int32"), result])
+        assert result.tolist() == [3 if "div" in op or op == "//" else 1, 0]
+        e = fault([a, c], body, [np.array([1, 0], "int32"), ints(2)], strict=True)
         assert e.rule == "division-by-zero" and e.loops == {"i": 1}
         assert str(e).startswith("division of integers by zero\n    C[i] = ")
     whole = Ramp(Const(0), Const(1), 2)
     body = store(c, whole, Bin("//", load(a, whole, dtype="int32x2"), load(a, whole, dtype="int32x2"), "int32x2"))
-    assert fault([a, c], body, [np.array([1, 0], "int32"), ints(2)]).rule == "division-by-zero"
+    run(function([a, c], body), [np.array([2, 0], "int32"), result])
+    assert result.tolist() == [1, 0]
+    assert fault([a, c], body, [np.array([1, 0], "int32"), ints(2)], strict=True).rule == "division-by-zero"
 
 
 def test_shifts_beyond_the_width():
     a, c = buffer("A", (2,), "int32"), buffer("C", (2,), "int32")
-    e = fault([a, c], loop(i, 2, store(c, i, const(1) << load(a, i))), [np.array([31, 32], "int32"), ints(2)])
+    body = loop(i, 2, store(c, i, const(1) << load(a, i)))
+    result = ints(2)
+    run(function([a, c], body), [np.array([31, 32], "int32"), result])
+    assert result.tolist() == [-(2**31), 0]
+    run(function([a, c], loop(i, 2, store(c, i, const(-9) >> load(a, i)))), [np.array([1, 99], "int32"), result])
+    assert result.tolist() == [-5, -1]
+    e = fault([a, c], body, [np.array([31, 32], "int32"), ints(2)], strict=True)
     assert str(e) == "shift of a 32-bit integer by 32: only 0..31 is defined\n    C[i] = 1 << A[i]\n    at i = 1"
 
 

@@ -11,6 +11,7 @@ Division rounds towards minus infinity. By contract index arithmetic does not ov
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -95,17 +96,17 @@ def var(v: Var) -> Lin:
 
 
 def _join(x: Lin) -> Lin:
-    """(x // d) * d + x % d  ->  x"""
+    """(a // d) * d + b % d  ->  a, where a and b differ by a multiple of d (so that a % d is b % d)"""
     for atom, c in x.terms.items():
-        if type(atom) is Atom and atom.op == "%":
-            num, den = atom.args
-            if den.terms:
-                continue
-            quotient = _atom_div(num, den)
-            if x.terms.get(quotient) == c * den.const:
-                rest = {a: k for a, k in x.terms.items() if a != atom and a != quotient}
-                joined: Lin = Lin(rest, x.const) + num * c
-                return joined
+        if type(atom) is not Atom or atom.op != "%" or atom.args[1].terms:
+            continue
+        num, d = atom.args[0], atom.args[1].const
+        for other, k in x.terms.items():
+            if k == c * d and type(other) is Atom and other.op == "//" and other.args[1].key == atom.args[1].key:
+                gap = other.args[0] - num
+                if gap.const % d == 0 and all(v % d == 0 for v in gap.terms.values()):
+                    rest = {a: v for a, v in x.terms.items() if a is not atom and a is not other}
+                    return Lin(rest, x.const) + other.args[0] * c
     return x
 
 
@@ -158,6 +159,8 @@ class Facts:
         return made
 
     def with_loop(self, v: Var, lo: Expr, extent: Expr) -> Facts:
+        if type(lo) is Const and type(extent) is Const:
+            return self.with_range(v, Lin({}, lo.value), Lin({}, lo.value + extent.value - 1))
         first, n = lin(lo, self), lin(extent, self)
         return self.with_range(v, first, first + n - 1)
 
@@ -402,6 +405,16 @@ def _gcd(first: int, *rest: int) -> int:
     return gcd(first, *rest)
 
 
+def smaller(a: Lin, b: Lin, facts: Facts = NOTHING) -> Lin:
+    """min(a, b)"""
+    return _extreme("min", a, b, facts)
+
+
+def larger(a: Lin, b: Lin, facts: Facts = NOTHING) -> Lin:
+    """max(a, b)"""
+    return _extreme("max", a, b, facts)
+
+
 def _extreme(op: str, a: Lin, b: Lin, facts: Facts) -> Lin:
     d = b - a
     if nonneg(d, facts):
@@ -429,7 +442,7 @@ def relax(x: Lin, facts: Facts, over: Iterable[Var], sign: int) -> Lin | None:
 
 
 def _bound(x: Lin, facts: Facts, sign: int, over: frozenset[int] | None) -> Lin | None:
-    order = facts.order
+    order, ranges = facts.order, facts.ranges
     for _ in range(200):
         inner, depth = None, -1
         for atom in x.terms:
@@ -438,11 +451,16 @@ def _bound(x: Lin, facts: Facts, sign: int, over: frozenset[int] | None) -> Lin 
                 inner, depth = atom, d
         if inner is None:
             return x
-        c = x.terms[inner]
-        value = _atom_bound(inner, facts, sign if c > 0 else -sign, over)
+        terms = dict(x.terms)
+        c = terms.pop(inner)
+        if type(inner) is Var:
+            value: Lin | None = ranges[inner][1 if (c > 0) == (sign > 0) else 0]
+        else:
+            value = _atom_bound(inner, facts, sign if c > 0 else -sign, over)
         if value is None:
             return None
-        x = Lin({a: k for a, k in x.terms.items() if a is not inner}, x.const) + value * c
+        rest = Lin(terms, x.const + value.const * c)
+        x = rest + Lin(value.terms, 0) * c if value.terms else rest
     return None
 
 
@@ -556,15 +574,38 @@ def nonneg(x: Lin, facts: Facts = NOTHING) -> bool:
     """x >= 0, proved from the ranges, or from one of the guards."""
     if not x.terms:
         return x.const >= 0
-    lo = _constant(lower(x, facts), -1)
-    if lo is not None and lo >= 0:
+    if _never_negative(lower(x, facts)):
         return True
     for g in facts.guards:
-        if any(a in x.terms for a in g.terms):
-            lo = _constant(lower(x - g, facts), -1)
-            if lo is not None and lo >= 0:
-                return True
+        if any(a in x.terms for a in g.terms) and _never_negative(lower(x - g, facts)):
+            return True
     return False
+
+
+def _never_negative(x: Lin | None) -> bool:
+    lo = _constant(x, -1)
+    return lo >= 0 if lo is not None else x is not None and _by_fractions(x)
+
+
+def _by_fractions(x: Lin) -> bool:
+    """x >= 0 with each quotient bounded by its fraction: (n - d + 1)/d <= n//d <= n/d, so n - 32*(n//32) >= 0."""
+    divisors = [a.args[1].const for a in x.terms if _is_quotient(a)]
+    if not divisors:
+        return False
+    scale = math.lcm(*divisors)
+    total = number(x.const * scale)
+    for atom, c in x.terms.items():
+        if _is_quotient(atom):
+            num, d = atom.args[0], atom.args[1].const
+            total = total + (num if c < 0 else num - (d - 1)) * (c * scale // d)
+        else:
+            total = total + Lin({atom: c * scale}, 0)
+    lo = _constant(total, -1)
+    return lo is not None and lo > -scale
+
+
+def _is_quotient(atom: Any) -> bool:
+    return type(atom) is Atom and atom.op == "//" and not atom.args[1].terms and bool(atom.args[1].const > 0)
 
 
 def decide(cond: Expr, facts: Facts) -> bool | None:

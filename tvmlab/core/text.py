@@ -63,7 +63,7 @@ def identifier(name: str) -> str:
 
 
 class Names:
-    """Gives each variable and buffer one identifier, unique in a program."""
+    """Gives each variable and buffer one identifier, unique in a program. A buffer's handle bears the buffer's name."""
 
     def __init__(self, taken: tuple[str, ...] = ()) -> None:
         self.of: dict[Any, str] = {}
@@ -165,6 +165,11 @@ def _call(p: Printer, e: Call) -> tuple[str, int]:
         c, a, b = e.args
         return f"{p.expr(a, 1)} if {p.expr(c, 1)} else {p.expr(b)}", 0
     name = e.name if e.kind in ("pure", "intrin") else f"{e.kind}."
+    if e.name == "array_view":
+        data, offset, _, ndim, *numbers = e.args
+        n = ndim.value  # type: ignore[attr-defined]
+        shape, strides = (", ".join(p.expr(x) for x in part) for part in (numbers[:n], numbers[n:]))
+        return f"view({p.expr(data)}, offset={p.expr(offset)}, shape=[{shape}], strides=[{strides}])", ATOM
     if e.kind in ("extern", "packed"):
         return f"{e.kind}({', '.join([repr(e.name), *[p.expr(a) for a in e.args]])})", ATOM
     return f"{name}({', '.join(p.expr(a) for a in e.args)})", ATOM
@@ -208,9 +213,10 @@ def _for(p: Printer, s: For, depth: int) -> Lines:
     elif isinstance(s.lo, Const) and s.lo.value == 0:
         head = f"for {name} in {LOOPS[s.kind]}({p.expr(s.extent)}):"
     else:
+        from .affine import simplify
         from .build import binary
 
-        head = f"for {name} in {LOOPS[s.kind]}({p.expr(s.lo)}, {p.expr(binary('+', s.lo, s.extent))}):"
+        head = f"for {name} in {LOOPS[s.kind]}({p.expr(s.lo)}, {p.expr(simplify(binary('+', s.lo, s.extent)))}):"
     yield depth, head, s
     yield from p.block(s.body, depth + 1)
     p.names.release(s.var)

@@ -11,8 +11,7 @@ from ..core.node import Buffer
 from ..core.program import Program
 from ..lowering import pipeline
 from ..lowering.config import DEFAULT, Config
-from ..target import Target
-from ..target import names as target_names
+from ..target import Target, get
 from .handle import Schedule, create_schedule
 
 SIMPLE_LEAVES_OUT = frozenset({"partition_loops", "promote_registers"})
@@ -51,6 +50,15 @@ def current_config() -> Config:
     return _configs[-1] if _configs else DEFAULT
 
 
+def push_config(config: Config) -> None:
+    """Put options in force, until `pop_config`."""
+    _configs.append(config)
+
+
+def pop_config() -> None:
+    _configs.pop()
+
+
 def as_target(target: Any) -> Target:
     """A Target, or its text: `llvm`, `llvm -mcpu=x86-64-v3`, `numba`."""
     if isinstance(target, Target):
@@ -58,16 +66,9 @@ def as_target(target: Any) -> Target:
     if hasattr(target, "as_target"):
         made: Target = target.as_target()
         return made
-    words = str(target).split()
-    known = {"-mcpu": "cpu", "-mattr": "features", "-mtriple": "triple", "-num-threads": "threads"}
-    options: dict[str, Any] = {}
-    for w in words[1:]:
-        key, _, value = w.partition("=")
-        if key in known:
-            options[known[key]] = int(value) if key == "-num-threads" else value
-    if not words or words[0] not in target_names():
-        raise BuildError("unknown-target", f"there is no target `{target}`", legal=target_names())
-    return Target(words[0], **options)
+    made = Target(target)
+    get(made.name)  # an unknown one is refused by name
+    return made
 
 
 def build(
@@ -85,7 +86,7 @@ def build(
     if isinstance(inputs, Schedule) and args is None:
         raise ValueError("build needs the list of arguments of a schedule: build(s, [A, B, C])")
     chosen = config or current_config()
-    record = as_target(target or "llvm")
+    record = as_target(target or Target.current() or "llvm")
     program = lower(inputs, args, name, binds, config=chosen)
     refuse_open(program)
     program = pipeline.run(program, (*pipeline.FLAT, *record.kind.passes), chosen)

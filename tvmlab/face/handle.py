@@ -15,6 +15,7 @@ from ..schedule import primitives
 from ..schedule.code import to_code
 from ..schedule.state import Stage, State
 from ..schedule.trace import Step, Trace
+from .group import GroupHandle
 from .source import caller, place, result_names
 from .verdict import Move, Verdict, ask, moves
 
@@ -47,6 +48,10 @@ class Schedule:
         return [s.op for s in self.state.in_order if s.is_output]
 
     @property
+    def groups(self) -> list[GroupHandle]:
+        return [GroupHandle(self, i) for i in self.state.groups]
+
+    @property
     def stage_map(self) -> dict[Operation, StageHandle]:
         return {op: StageHandle(self, i) for op, i in self.state.alias.items()}
 
@@ -75,6 +80,14 @@ class Schedule:
         return Schedule(self.trace)
 
     copy = fork
+
+    def normalize(self) -> Schedule:
+        """A copy. Lowering itself substitutes inlined stages and moves attach points; its loops all begin at zero."""
+        return self.fork()
+
+    def create_group(self, outputs: Any, inputs: Any, include_inputs: bool = False) -> GroupHandle:
+        """The stages from `inputs` (left out unless asked for) to `outputs`, as one thing to place."""
+        return GroupHandle(self, self.apply("create_group", outputs, inputs, include_inputs))
 
     def verdict(self, primitive: str, /, *args: Any, **kwargs: Any) -> Verdict:
         """May this step be taken? `s.verdict("vectorize", C, k)`; nothing is applied."""
@@ -143,6 +156,11 @@ class StageHandle:
             raise AttributeError(_unknown(f"stage {self.record.name}", name, schedule_level=False))
         return _method(self.schedule, name, self.index)
 
+    @property
+    def group(self) -> GroupHandle | None:
+        found = self.record.group
+        return None if found is None else GroupHandle(self.schedule, found)
+
     def __dir__(self) -> list[str]:
         return sorted({*object.__dir__(self), *filter(takes_stage, primitives.names())})
 
@@ -196,7 +214,7 @@ def _bare(parameter: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    return value.index if isinstance(value, StageHandle) else value
+    return value.index if isinstance(value, (StageHandle, GroupHandle)) else value
 
 
 def stage_line(s: Stage, state: State) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+
+from ..core.program import Program
 
 
 @dataclass(frozen=True)
@@ -11,7 +14,8 @@ class Config:
 
     `split_loop`: unroll factor of double buffering. `vectorize`: False runs vectorized loops serially. `check`: verify
     after every pass, not only at the end. `snapshots`: keep the program after each pass. `disabled`: passes left out.
-    `keep_unit_loops`: loops of extent one stay loops.
+    `keep_unit_loops`: loops of extent one stay loops. `custom`: passes of a person's own as (phase, pass), see
+    `pipeline.run`. `offset_factor`, `data_alignment`: of buffers that the 0.6 spelling of decl_buffer makes.
     """
 
     partition_const_loop: bool = True
@@ -25,6 +29,9 @@ class Config:
     keep_unit_loops: bool = False
     reuse_storage: bool = True
     disabled: frozenset[str] = frozenset()
+    custom: tuple[tuple[int, Callable[[Program], Program]], ...] = ()
+    offset_factor: int = 0
+    data_alignment: int = -1
 
 
 DEFAULT = Config()

@@ -35,6 +35,8 @@ READABLE = (
 )
 # What a code generator of flat memory needs after that.
 FLAT = ("flatten_storage", "reuse_storage")
+# Passes of one's own (`tir.add_lower_pass`): phase -> the pass they run before; phase 3 runs after the last readable one.
+CUSTOM = {"simplify": 0, "partition_loops": 1, "vectorize": 2}
 
 
 def loops(state: State, args: Sequence[Any], name: str = "main", binds: Mapping[Any, Buffer] | None = None, config: Config = DEFAULT) -> Program:
@@ -84,13 +86,23 @@ def run(program: Program, names: Sequence[str], config: Config = DEFAULT) -> Pro
     """The passes of these names, in order; with `config.snapshots` the program after each is kept."""
     kept: list[Snapshot] = list(program.snapshots)
     for name in names:
+        program = _custom(program, config, CUSTOM.get(name))
         if name in config.disabled or name not in passes.names():
             continue
         start = time.perf_counter()
         program = passes.get(name)(program, config)
         if config.snapshots:
             kept.append(Snapshot(name, replace(program, snapshots=()), (time.perf_counter() - start) * 1e3))
+    if tuple(names) == READABLE:
+        program = _custom(program, config, 3)
     return replace(program, snapshots=tuple(kept)) if config.snapshots else program
+
+
+def _custom(program: Program, config: Config, phase: int | None) -> Program:
+    for wanted, f in config.custom:
+        if wanted == phase:
+            program = f(program)
+    return program
 
 
 def unbound(program: Program) -> list[Var]:

@@ -3,7 +3,7 @@
     for i in range(1024):
         C[i] = A[i] + np.float32(1.0)
 
-A printed integer may be *wide*: Numba computes int32 arithmetic in int64. Three ways to print an expression keep it exact:
+A printed integer may be *wide*: Numba computes int32 arithmetic in int64. Three ways to print keep it exact:
 
     loose   right modulo 2**bits (enough for a store, which truncates, and for + - *)
     value   the right number, of a type that may be wider (enough for comparisons, divisions, conversions)
@@ -21,63 +21,40 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core import dtype as dt
-from ..core.build import binary, cast, negate
 from ..core.error import BuildError
 from ..core.node import (
-    AllReduce, Alloc, Attr, Barrier, Bin, Call, Cast, Const, Evaluate, Expr, For, If, Let, LetStmt, Load, Not,
-    Select, Seq, Stmt, Store, Var, While,
+    Alloc,
+    AllReduce,
+    Attr,
+    Barrier,
+    Bin,
+    Call,
+    Cast,
+    Const,
+    Evaluate,
+    Expr,
+    For,
+    If,
+    Let,
+    LetStmt,
+    Load,
+    Not,
+    Select,
+    Seq,
+    Stmt,
+    Store,
+    Var,
+    While,
 )  # fmt: skip
 from ..core.text import ATOM, PRECEDENCE, Names, show
 from ..core.walk import constant, substitute
+from .pymath import COMPOSED, HELPERS, LIBM, MATH
 
-RESERVED = tuple(dir(builtins)) + tuple(keyword.kwlist) + ("np", "math", "numba", "njit", "prange", "ir", "types", "operator")
+RESERVED = (
+    tuple(dir(builtins)) + tuple(keyword.kwlist) + ("np", "math", "numba", "njit", "prange", "ir", "types", "operator")
+)
 WRAPS = frozenset({"+", "-", "*", "<<", "//", "truncdiv"})
 TERNARY, UNARY = 0, 11
-
-# Functions of one or two numbers, as Numba and Python know them; `{0}` and `{1}` are the arguments.
-MATH: dict[str, str] = {
-    "exp": "math.exp({0})", "exp2": "np.exp2({0})", "log": "math.log({0})", "log2": "math.log2({0})",
-    "log10": "math.log10({0})", "log1p": "math.log1p({0})", "sqrt": "math.sqrt({0})", "sin": "math.sin({0})",
-    "cos": "math.cos({0})", "tan": "math.tan({0})", "sinh": "math.sinh({0})", "cosh": "math.cosh({0})",
-    "tanh": "math.tanh({0})", "asin": "math.asin({0})", "acos": "math.acos({0})", "atan": "math.atan({0})",
-    "asinh": "math.asinh({0})", "acosh": "math.acosh({0})", "atanh": "math.atanh({0})", "erf": "math.erf({0})",
-    "floor": "np.floor({0})", "ceil": "np.ceil({0})", "trunc": "np.trunc({0})", "nearbyint": "np.rint({0})",
-    "fabs": "abs({0})", "abs": "abs({0})", "isnan": "math.isnan({0})", "isinf": "math.isinf({0})",
-    "isfinite": "math.isfinite({0})", "pow": "math.pow({0}, {1})", "fmod": "np.fmod({0}, {1})",
-    "atan2": "math.atan2({0}, {1})", "hypot": "math.hypot({0}, {1})", "copysign": "math.copysign({0}, {1})",
-    "nextafter": "np.nextafter({0}, {1})", "ldexp": "math.ldexp({0}, {1})",
-}  # fmt: skip
-# Those that Python has no function for: a function of the prelude, of the same name but for the ones renamed here.
-HELPERS = {"round": "round_away", "popcount": "popcount", "clz": "leading_zeros"}
-LIBM = {
-    **{n: n for n in MATH if n not in ("abs", "isnan", "isinf", "isfinite")},
-    "round": "round", "rint": "nearbyint", "exp10": "exp10",
-}  # fmt: skip
-
-
-
-
-def _sigmoid(x: Expr) -> Expr:
-    one = cast(1.0, x.dtype)
-    return one / (one + Call("exp", (negate(x),), x.dtype))
-
-
-def _q_multiply_shift(x: Expr, y: Expr, q: Expr, shift: Expr) -> Expr:
-    """x * y * 2**-shift, rounded: numbers with `q` bits after the point."""
-    wide = x.dtype.replace("int32", "int64")
-    q, shift = cast(q, wide), cast(shift, wide)
-    right = q + binary("max", shift, cast(0, wide))
-    product = (cast(x, wide) << binary("max", negate(shift), cast(0, wide))) * cast(y, wide)
-    return cast((product + (cast(1, wide) << (right - 1))) >> right, x.dtype)
-
-
-# Functions that are said with others.
-COMPOSED: dict[str, Callable[..., Expr]] = {
-    "sigmoid": _sigmoid,
-    "rsqrt": lambda x: cast(1.0, x.dtype) / Call("sqrt", (x,), x.dtype),
-    "exp10": lambda x: Call("pow", (cast(10.0, x.dtype), x), x.dtype),
-    "q_multiply_shift": _q_multiply_shift,
-}
 
 
 class PyPrinter:
@@ -213,6 +190,9 @@ class PyPrinter:
     def stored(self, v: Expr) -> str:
         return self.loose(v)
 
+    def prefetch(self, pointer: Expr) -> None:
+        """A hint, which Python cannot give."""
+
     def alloc(self, s: Alloc) -> None:
         b = s.buffer
         size = " * ".join(self.index(x, 10) for x in b.shape) or "1"
@@ -230,7 +210,8 @@ class PyPrinter:
         if s.kind in ("thread", "vthread"):
             raise BuildError(
                 "thread-axis",
-                f"the target `{self.target}` has no threads of its own: axis `{s.var.name}` is bound to {s.thread or s.kind}",
+                f"the target `{self.target}` has no threads of its own: axis `{s.var.name}` is bound to "
+                f"{s.thread or s.kind}",
                 where=self.place + [f"for {s.var.name} in {s.kind}({show(s.extent)}):"],
                 legal=["s[T].parallel(axis)", "target interp, which runs thread axes"],
             )
@@ -242,7 +223,9 @@ class PyPrinter:
         return f"{self.index(s.lo)}, {self.index(s.lo + s.extent)}"
 
     def refuse(self, e: Any, rule: str, why: str, **more: Any) -> BuildError:
-        return BuildError(rule, f"the target `{self.target}` {why}", where=[*self.place, show(e)], **more)
+        return BuildError(
+            rule, f"the target `{self.target}` {why}", where=[*self.place, "    " * len(self.place) + show(e)], **more
+        )
 
 
 def _literal_is_typed(e: Expr) -> bool:
@@ -373,7 +356,10 @@ def _call(p: PyPrinter, e: Call) -> Printed:
         e = Call(libm_name(p, e), e.args, e.dtype)
     if e.kind == "packed":
         raise p.refuse(
-            e, "packed-call", f"cannot call the Python function `{e.name}` from compiled code", legal=["target interp", "target llvm"]
+            e,
+            "packed-call",
+            f"cannot call the Python function `{e.name}` from compiled code",
+            legal=["target llvm", "target interp"],
         )
     if e.name == "if_then_else":
         return _ternary(p, *e.args)
@@ -402,7 +388,10 @@ def libm_name(p: PyPrinter, e: Call) -> str:
     name = LIBM.get(e.name) or LIBM.get(e.name.removesuffix("f"))
     if name is None or not all(dt.is_float(a.dtype) or dt.is_int(a.dtype) for a in e.args):
         raise p.refuse(
-            e, "extern-call", f"cannot call the C function `{e.name}`", legal=["target llvm", "target interp", "the functions of libm"]
+            e,
+            "extern-call",
+            f"cannot call the C function `{e.name}`",
+            legal=["target llvm", "target interp", "the functions of libm"],
         )
     return name
 
@@ -468,7 +457,9 @@ def _let_stmt(p: PyPrinter, s: LetStmt) -> None:
 
 
 def _evaluate(p: PyPrinter, s: Evaluate) -> None:
-    if not isinstance(s.value, Const):
+    if isinstance(s.value, Call) and s.value.name == "prefetch":
+        p.prefetch(s.value.args[0])
+    elif not isinstance(s.value, Const):
         p.emit(p.loose(s.value))
 
 
@@ -489,4 +480,3 @@ STMT: dict[type, Callable[[Any, Any], None]] = {
     AllReduce: _no_threads,
     Evaluate: _evaluate,
 }
-

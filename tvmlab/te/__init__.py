@@ -9,7 +9,6 @@ from typing import Any
 from ..core.build import all_ as all
 from ..core.build import any_ as any
 from ..core.build import binary, const, if_then_else
-from ..core.error import MissingName
 from ..core.intrin import (
     abs, acos, acosh, asin, asinh, atan, atan2, atanh, ceil, ceildiv, clz, copysign, cos, cosh, div, erf, exp, exp2,
     exp10, floor, floordiv, floormod, fmod, hypot, indexdiv, indexmod, infinity, isfinite, isinf, isnan, ldexp,
@@ -27,10 +26,12 @@ from ..expr.reduce import comm_reducer, max, min, prod, reduce_axis, sum
 from ..expr.scalar import AXIS_SEPARATOR, size_var, thread_axis, var
 from ..expr.scan import ScanOp, scan
 from ..expr.tensor import ComputeOp, Operation, PlaceholderOp, Tensor, TensorSlice, compute, placeholder, tag_scope
+from ..names import missing
 
 # schedules are above expressions: loaded on first use
-_LATER = {"create_schedule": "tvmlab.face.api", "Schedule": "tvmlab.face.api"}
+_LATER = {"create_schedule": "tvmlab.face.api", "Schedule": "tvmlab.face.api", "Stage": "tvmlab.face.handle"}
 _ABSENT = {
+    "SpecializedCondition": "there is one schedule per shape here",
     "hybrid": "write the loops with te.extern and tir.ir_builder, or the computation with te.compute",
     "gradient": "write the gradient as te.compute expressions",
     "create_prim_func": "there is no TensorIR here: te.create_schedule schedules the expression itself",
@@ -53,11 +54,15 @@ def multiply(a: Any, b: Any) -> Any:
     return binary("*", a, b)
 
 
-_NOT_OURS = ("annotations", "Any", "import_module", "binary", "MissingName", "missing")
+_NOT_OURS = ("annotations", "Any", "import_module", "binary", "missing")
 __all__ = [name for name in globals() if not name.startswith("_") and name not in _NOT_OURS]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "schedule":
+        return import_module("tvmlab.face.introspect")
+    if name in ("tensor", "operation", "tag", "tensor_intrin"):  # where the classic sources define the names
+        return import_module(__name__)
     if name in _LATER:
         value = getattr(import_module(_LATER[name]), name)
         globals()[name] = value
@@ -67,15 +72,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*__all__, *_LATER})
-
-
-def missing(module: str, name: str, known: Any, absent: dict[str, str]) -> AttributeError:
-    """What is said about a name that a module with classic names does not have."""
-    if name.startswith("__"):
-        return AttributeError(name)
-    if name in absent:
-        return MissingName("not-in-tvmlab", f"{module}.{name} does not exist in tvmlab", hint=absent[name])
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, known, n=4)
-    return MissingName("unknown-name", f"there is no {module}.{name}", legal=[f"{module}.{n}" for n in close])

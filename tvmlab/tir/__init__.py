@@ -3,6 +3,7 @@
 # ruff: noqa: F401, I001
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from ..core.build import all_ as all
@@ -19,7 +20,7 @@ from ..core.intrin import (
     min_value, nearbyint, nextafter, popcount, pow, power, q_multiply_shift, q_multiply_shift_per_axis, reinterpret,
     round, rsqrt, shift_left, shift_right, sigmoid, sin, sinh, sqrt, tan, tanh, trunc, truncdiv, truncmod,
 )  # fmt: skip
-from ..core.node import Buffer, IterVar, LetStmt, Range, Stmt, Var, While
+from ..core.node import Buffer, LetStmt, Stmt, Var, While
 from ..core.node import Combiner as CommReducer
 from ..core.node import Expr as PrimExpr
 from ..expr import ir_builder
@@ -42,16 +43,31 @@ from ..expr.classic import ClassicReduce as Reduce
 from ..expr.classic import ClassicSelect as Select
 from ..expr.reduce import comm_reducer, max, min, sum
 from ..expr.scalar import AXIS_SEPARATOR
-from ..te import missing
+from ..names import missing
 
 _ABSENT = dict.fromkeys(
     ("Schedule", "PrimFunc", "Block", "BlockRealize", "IndexMap", "TensorIntrin", "StmtSRef", "BlockScope"),
     "there is no TensorIR here: a program is scheduled through te.create_schedule",
 )
-__all__ = [name for name in globals() if not name.startswith("_") and name not in ("annotations", "Any", "missing")]
+__all__ = [name for name in globals() if not name.startswith("_") and name not in ("annotations", "Any", "missing", "import_module")]
+
+
+_MODULES = ("transform", "stmt_functor", "analysis")
+
+
+class ForKind:
+    """Kinds of loops, as `tir.For` takes them."""
+
+    SERIAL, PARALLEL, VECTORIZED, UNROLLED, THREAD_BINDING = "serial", "parallel", "vectorized", "unrolled", "thread"
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
+    if name in ("stmt", "expr", "op", "function", "buffer"):  # where the classic sources define the names
+        return import_module(__name__)
+    if name in ("IterVar", "Range"):
+        return getattr(import_module("tvmlab.classic"), name)
     raise missing("tir", name, __all__, _ABSENT)
 
 

@@ -4,8 +4,11 @@
     run(function, [A, B, C], count=True)     also counts: .loads .stores .flops .iterations
 
 It shares no code with the generators of the other targets. Semantics: integers wrap, float16 and float32 round after
-each operation, `select`, `and` and `or` evaluate all their parts, `if_then_else` only the one it needs, threads run
-from barrier to barrier in every order that counts. Memory that is allocated starts undefined.
+each operation, an integer divided by zero gives 0, `select`, `and` and `or` evaluate all their parts, `if_then_else`
+only the one it needs, threads run from barrier to barrier. Memory that is allocated starts undefined.
+
+Files: run (the entry), writer exprs access calls stmts kernels (the function as Python source), machine memory maths
+(what that calls), tasks sharing (races), threads (lock step), report (faults and counts).
 """
 
 from __future__ import annotations

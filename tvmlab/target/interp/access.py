@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core import dtype as dt
-from ...core.node import Expr, Load, Store
+from ...core.node import Const, Expr, Load, Ramp, Store
 from .writer import Place, Writer
 
 
@@ -39,13 +39,53 @@ def _read_scalar(w: Writer, p: Place, at: list[str], result: str) -> None:
 
 
 def _read_vector(w: Writer, p: Place, e: Load) -> str:
-    at = _indices(w, e.indices)
-    mask = "None" if e.mask is None else w.value(e.mask)
     count = dt.lanes(e.dtype)
-    text = w.atom(
-        f"R.load({p.record}, ({_tuple(at)}), {mask}, {count}, {w.at(p.buffer)}, {w.options.bounds}, {p.version})"
-    )
+    if e.mask is None and _contiguous(p, e.indices):
+        return _read_span(w, p, e.indices)
+    at, mask = _indices(w, e.indices), "None" if e.mask is None else w.value(e.mask)
+    text = w.atom(_lane_by_lane(w, p, at, mask, count))
     return text if count > 1 else w.atom(f"one({text})")
+
+
+def _lane_by_lane(w: Writer, p: Place, at: list[str], mask: str, count: int) -> str:
+    what = f"{p.record}, ({_tuple(at)}), {mask}, {count}"
+    return f"R.load({what}, {w.at(p.buffer)}, {w.options.bounds}, {p.version})"
+
+
+def _read_span(w: Writer, p: Place, indices: Sequence[Expr]) -> str:
+    """Lanes one after another in memory: a slice where all is well, else lane by lane."""
+    first, ramp, count = _span(w, indices)
+    a, result = w.atom(_address(p, first)), w.fresh("t")
+    good = [g for g in [_inside_span(w, p, first, count)] if g]
+    if p.init:
+        good.append(f"({p.record}.written[{a}:{a} + {count}] >= {p.version}).all()")
+    w.line(f"if {' and '.join(good) or 'True'}: {result} = {p.record}.data[{a}:{a} + {count}].copy()")
+    w.line(f"else: {result} = {_lane_by_lane(w, p, [*first[:-1], ramp], 'None', count)}")
+    return result
+
+
+def _span(w: Writer, indices: Sequence[Expr]) -> tuple[list[str], str, int]:
+    """The indices of the first lane, the text of the last index for all lanes, how many there are."""
+    last = indices[-1]
+    assert isinstance(last, Ramp)
+    first = [*_indices(w, indices[:-1]), w.atom(w.index(last.base))]
+    return first, f"{first[-1]} + {w.steps(last.count)}", last.count
+
+
+def _inside_span(w: Writer, p: Place, first: list[str], count: int) -> str:
+    if not w.options.bounds:
+        return ""
+    return f"{_inside(w, p, first) or 'True'} and {first[-1]} + {count} <= {p.shape[-1]}"
+
+
+def _contiguous(p: Place, indices: Sequence[Expr]) -> bool:
+    """Only the last index is a vector, with steps of one element, and nobody has to be told of the accesses."""
+    last = indices[-1] if indices else None
+    if not isinstance(last, Ramp) or not (isinstance(last.stride, Const) and last.stride.value == 1):
+        return False
+    if any(dt.lanes(i.dtype) > 1 for i in indices[:-1]) or p.writer or p.loose:
+        return False
+    return p.strides is None or p.strides[-1] == "1"
 
 
 def write(w: Writer, s: Store) -> None:
@@ -57,10 +97,29 @@ def write(w: Writer, s: Store) -> None:
     if lanes == 1 and s.mask is None:
         write_scalar(w, p, s.indices, text)
         return
-    at = _indices(w, s.indices)
+    if s.mask is None and _contiguous(p, s.indices):
+        _write_span(w, p, s.indices, text)
+        return
     mask = "None" if s.mask is None else w.value(s.mask)
+    _write_lanes(w, p, _indices(w, s.indices), text, mask, lanes)
+
+
+def _write_lanes(w: Writer, p: Place, at: list[str], text: str, mask: str, lanes: int) -> None:
     what = f"{p.record}, ({_tuple(at)}), {text}, {mask}, {lanes}"
     w.line(f"R.store({what}, {w.at(p.buffer)}, {w.options.bounds}, {p.version})")
+
+
+def _write_span(w: Writer, p: Place, indices: Sequence[Expr], text: str) -> None:
+    first, ramp, count = _span(w, indices)
+    w.line(f"if {_inside_span(w, p, first, count) or 'True'}:")
+    with w.indented():
+        a = w.atom(_address(p, first))
+        w.line(f"{p.record}.data[{a}:{a} + {count}] = {text}")
+        if p.init:
+            w.line(f"{p.record}.written[{a}:{a} + {count}] = {p.version}")
+    w.line("else:")
+    with w.indented():
+        _write_lanes(w, p, [*first[:-1], ramp], text, "None", count)
 
 
 def write_scalar(w: Writer, p: Place, indices: Sequence[Expr], text: str) -> None:

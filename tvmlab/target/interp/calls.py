@@ -59,6 +59,12 @@ def argument(w: Writer, e: Expr) -> str:
         p = _pointed(w, data)
         rights = mask.value if isinstance(mask, Const) else 3
         return f"R.pointer({p.record}, {w.index(offset)}, {w.index(extent)}, {rights}, {w.at(p.buffer)}, {p.version})"
+    if isinstance(e, Call) and e.name == "array_view":
+        data, offset, mask, ndim, *numbers = e.args
+        p, n = _pointed(w, data), ndim.value  # type: ignore[attr-defined]
+        shape, strides = (f"({''.join(f'{w.index(x)}, ' for x in part)})" for part in (numbers[:n], numbers[n:]))
+        rights = f"{mask.value}, {w.at(p.buffer)}, {p.version}"  # type: ignore[attr-defined]
+        return f"R.view({p.record}, {w.index(offset)}, {shape}, {strides}, {rights})"
     if isinstance(e, Call) and e.name == "address_of" and isinstance(e.args[0], Load):
         return _address_of(w, e.args[0])
     return f"float({w.value(e)})" if dt.is_float(e.dtype) else w.value(e)

@@ -80,27 +80,30 @@ def _bin(w: Writer, e: Bin, exact: bool) -> str:
     if e.op in ("min", "max"):
         return _extreme(w, e.op, a, b, lanes)
     if e.op in ("//", "%", "truncdiv", "truncmod"):
-        b = _divisor(w, e.b, b)
-    if e.op in ("<<", ">>") and not isinstance(e.b, Const):
-        b = f"R.shift({b}, {dt.bits(e.dtype)}, {w.at()})"
-    text = f"{e.op}({a}, {b})" if e.op.startswith("trunc") else f"{a} {e.op} {b}"
+        text = _divide(w, e, a, b)
+    elif e.op in ("<<", ">>") and not isinstance(e.b, Const):
+        text = f"R.shift({e.op!r}, {a}, {b}, {dt.bits(e.dtype)}, {w.at()})"
+    else:
+        text = f"{a} {e.op} {b}"
     overflows = e.op in ("+", "-", "*", "<<", "//", "truncdiv") and not (e.op == "//" and _positive(e.b))
     if overflows and not exact and scalar_int(e.dtype):
         text = wrapped(text, e.dtype)
     return f"({text})"
 
 
+def _divide(w: Writer, e: Bin, a: str, b: str) -> str:
+    """Division of integers: by zero it gives zero, as masked-off lanes do."""
+    name = {"//": "floordiv", "%": "floormod"}.get(e.op, e.op)
+    if dt.lanes(e.dtype) > 1:
+        return f"R.divide({name}, {a}, {b}, {w.at()})"
+    known = isinstance(e.b, Const) and e.b.value != 0
+    b = b if known else w.atom(b)
+    text = f"{name}({a}, {b})" if e.op.startswith("trunc") else f"{a} {e.op} {b}"
+    return text if known else f"({text} if {b} else R.by_zero({w.at()}))"
+
+
 def _positive(e: Expr) -> bool:
     return isinstance(e, Const) and e.value > 0
-
-
-def _divisor(w: Writer, e: Expr, text: str) -> str:
-    if isinstance(e, Const) and e.value != 0:
-        return text
-    if dt.lanes(e.dtype) > 1:
-        return f"R.divisor({text}, {w.at()})"
-    text = w.atom(text)
-    return f"({text} or R.divisor({text}, {w.at()}))"
 
 
 def _float(w: Writer, e: Bin, a: str, b: str) -> str:
@@ -185,8 +188,7 @@ def _let(w: Writer, e: Let, exact: bool) -> str:
 
 
 def _ramp(w: Writer, e: Ramp, exact: bool) -> str:
-    steps = w.constant(np.arange(e.count, dtype=np.int64), ("ramp", e.count))
-    text = f"({w.index(e.base)} + {w.index(e.stride)}*{steps})"
+    text = f"({w.index(e.base)} + {w.index(e.stride)}*{w.steps(e.count)})"
     return text if exact else f"{text}.astype({_kind(w, e.dtype)})"
 
 
@@ -214,7 +216,7 @@ EXPR: dict[type, Callable[[Writer, Any, bool], str]] = {
 
 GLOBALS: dict[str, Any] = {
     "where": np.where, "full": np.full, "truncdiv": maths.truncdiv, "truncmod": maths.truncmod,
-    "smaller": maths.smaller, "larger": maths.larger,
+    "floordiv": np.floor_divide, "floormod": np.remainder, "smaller": maths.smaller, "larger": maths.larger,
     "one": lambda v: v[0] if v.dtype.char in "ef" else v[0].item(),
     "as_index": lambda x: x.astype(np.int64) if isinstance(x, np.ndarray) else x,
 }  # fmt: skip

@@ -106,27 +106,35 @@ class Machine:
         self.report(site, loops, "uninitialised-read", message, hint, index=at)
         return self.zero(m)
 
-    def broken(self, site: int, loops: Loops, rule: str, message: str) -> int:
-        """A fault of arithmetic; its result counts as 0."""
-        self.report(site, loops, rule, message)
+    def by_zero(self, site: int, loops: Loops) -> int:
+        """What integer division and remainder by zero give."""
+        if self.strict:
+            self.report(site, loops, "division-by-zero", "division of integers by zero")
         return 0
 
-    def divisor(self, b: Any, site: int, loops: Loops) -> Any:
-        """`b`, or where it is 0 (in any lane) a report and 1."""
+    def divide(self, f: Callable[[Any, Any], Any], a: Any, b: Any, site: int, loops: Loops) -> Any:
+        """`f(a, b)` lane by lane; 0 where b is."""
+        a, b = np.asarray(a), np.asarray(b)
+        if b.dtype != a.dtype:  # one of them is a plain number, the same in all lanes
+            a, b = (a, b.astype(a.dtype)) if a.ndim else (a.astype(b.dtype), b)
         zero = b == 0
-        if zero if isinstance(b, int) else np.any(zero):
-            self.report(site, loops, "division-by-zero", "division of integers by zero")
-            return 1 if isinstance(b, int) else np.where(zero, 1, b).astype(b.dtype)
-        return b
+        if not zero.any():
+            return f(a, b)
+        return np.where(zero, self.by_zero(site, loops), f(a, np.where(zero, 1, b).astype(b.dtype))).astype(b.dtype)
 
-    def shift(self, b: Any, bits: int, site: int, loops: Loops) -> Any:
+    def shift(self, op: str, a: Any, b: Any, bits: int, site: int, loops: Loops) -> Any:
+        """`a << b` or `a >> b`; a shift by the width or more leaves nothing but the sign (of `>>`)."""
         bad = (b < 0) | (b >= bits)
-        if bad if isinstance(b, int) else np.any(bad):
-            self.report(
-                site, loops, "shift-range", f"shift of a {bits}-bit integer by {b}: only 0..{bits - 1} is defined"
-            )
-            return 0 if isinstance(b, int) else np.where(bad, 0, b).astype(b.dtype)
-        return b
+        if self.strict and np.any(bad):
+            message = f"shift of a {bits}-bit integer by {b}: only 0..{bits - 1} is defined"
+            self.report(site, loops, "shift-range", message)
+        if isinstance(a, int) and isinstance(b, int):
+            if bad:
+                return -1 if op == ">>" and a < 0 else 0
+            return a << b if op == "<<" else a >> b
+        near = np.where(bad, 0, b).astype(a.dtype)
+        far = np.where(a < 0, -1, 0).astype(a.dtype) if op == ">>" else np.zeros_like(a)
+        return np.where(bad, far, a << near if op == "<<" else a >> near)
 
     # ------------------------------------------------------------ memory
 
@@ -189,7 +197,7 @@ class Machine:
     ) -> Any:
         address, on = self.lanes(m, index, mask, count, site, loops, "read", bounds)
         if m.init is not None and version:
-            for a in address[on & (m.written()[np.where(on, address, 0)] < version)][:1] if on.any() else ():
+            for a in address[on & (m.written[np.where(on, address, 0)] < version)][:1] if on.any() else ():
                 self.unwritten(m, int(a), site, loops)
         if m.writer is not None:
             for a in address[on]:
@@ -217,7 +225,7 @@ class Machine:
                 self.note_write(m, int(a), site, loops, v)
         m.data[address[on]] = lanes[on]
         if m.init is not None:
-            m.written()[address[on]] = version
+            m.written[address[on]] = version
 
     # ------------------------------------------------------------ races
 
@@ -293,12 +301,37 @@ class Machine:
         self.touch(m, range(offset, offset + extent), mask, site, loops, version)
         return m.data[offset : offset + extent]
 
+    def view(
+        self,
+        m: Memory,
+        offset: int,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        mask: int,
+        site: int,
+        loops: Loops,
+        version: int,
+    ) -> Any:
+        """array_view: a part with strides, as an array on the same memory."""
+        addresses = offset + sum(i * s for i, s in zip(np.ix_(*map(np.arange, shape)), strides)) if shape else offset
+        places = np.asarray(addresses).ravel().tolist()
+        first, last = (min(places), max(places)) if places else (0, -1)
+        if first < 0 or last >= m.size:
+            name = (m.buffer.logical or m.buffer).name
+            verb = "write" if mask & 2 else "read"
+            text = f"elements {first}..{last} are not all in {span(m.size)}; its shape is {m.logical or m.shape}"
+            self.report(site, loops, f"out-of-bounds-{verb}", f"array outside {name}: {text}", index=m.element(offset))
+            return np.zeros(shape, m.data.dtype)
+        self.touch(m, places, mask, site, loops, version)
+        size = m.data.itemsize
+        return np.lib.stride_tricks.as_strided(m.data[offset:], shape, [s * size for s in strides])
+
     def whole(self, m: Memory, site: int, loops: Loops, version: int) -> Any:
         """The whole buffer as an argument; what the function does with it is not known, so it counts as written."""
         self.touch(m, range(m.size), 2, site, loops, version)
         return m.array()
 
-    def touch(self, m: Memory, addresses: range, mask: int, site: int, loops: Loops, version: int) -> None:
+    def touch(self, m: Memory, addresses: Sequence[int], mask: int, site: int, loops: Loops, version: int) -> None:
         if mask & 1 and m.init is not None and version:
             for a in [a for a in addresses if m.init[a] < version][:1]:
                 self.unwritten(m, a, site, loops)
@@ -309,7 +342,8 @@ class Machine:
                 if mask & 2:
                     self.note_write(m, a, site, loops, np.nan)
         if mask & 2 and m.init is not None:
-            m.written()[addresses.start : addresses.stop] = version
+            at = slice(addresses.start, addresses.stop) if isinstance(addresses, range) else addresses
+            m.written[at] = version
 
     def call_packed(self, name: str, args: Sequence[Any], dtype: str) -> Any:
         f = self.packed.get(name)

@@ -28,12 +28,14 @@ class Memory:
     """`data` is one-dimensional; element `index` is at `offset + sum(index * strides)`.
 
     `view`: the same memory for scalar accesses (gives Python numbers, or NumPy scalars of float16 and float32).
-    `init`: per element, the number of the allocation in which it was last written (None: all is initialised).
+    `init`, `written` (one memory, as a memoryview and as an array): per element, the number of the allocation in which
+    it was last written (None: all is initialised).
     `writer`, `readers`: the task that wrote an element last, those that read it since (see tasks.py).
     """
 
     __slots__ = (
-        "buffer", "data", "view", "shape", "strides", "offset", "logical", "init", "writer", "writer_site", "readers",
+        "buffer", "data", "view", "shape", "strides", "offset", "logical", "init", "written", "writer", "writer_site",
+        "readers",
     )  # fmt: skip
 
     def __init__(
@@ -49,6 +51,7 @@ class Memory:
         self.strides = compact_strides(shape) if strides is None else strides
         self.view = data if data.dtype.char in "ef" else memoryview(data)
         self.init: Any = None
+        self.written: Any = None
         self.writer: Any = None
         self.writer_site: dict[int, int] = {}
         self.readers: dict[int, dict[int, int]] = {}
@@ -60,14 +63,11 @@ class Memory:
     def shadowed(self, forget: bool, track: bool) -> Memory:
         """With shadows: `forget`, nothing counts as written yet; `track`, who touches it is noted."""
         if forget:
-            self.init = memoryview(np.zeros(self.size, np.int32))  # type: ignore[arg-type]
+            self.written = np.zeros(self.size, np.int32)
+            self.init = memoryview(self.written)
         if track:
             self.writer = [0] * self.size
         return self
-
-    def written(self) -> Any:
-        """`init` as an array."""
-        return np.asarray(self.init)
 
     def address(self, index: tuple[Any, ...]) -> Any:
         return self.offset + sum((i * s for i, s in zip(index, self.strides)), start=0)

@@ -78,8 +78,9 @@ def run(
     `scalars`: for the scalar parameters, then for `sizes`; sizes left out are read off the arrays' shapes.
     `check=False`: only compute. `uninitialised`: parameters that start undefined (outputs). `faults`: 1 raises the
     first fault; more collects the first fault of up to that many places in the report, bad reads giving 0 and bad
-    writes nothing. `strict`: threads may not even store one and the same value without a barrier. `packed`: functions
-    that programs call by name, before those registered.
+    writes nothing. `strict`: also report what is harmless here: threads that store one and the same value without a
+    barrier, integer division by zero (which gives 0) and shifts by more than the width. `packed`: functions that
+    programs call by name, before those registered.
     """
     if isinstance(function, Code):
         code = function

@@ -50,6 +50,9 @@ def _written(n: Node) -> Iterator[Any]:
         mask = n.args[-1]
         if not isinstance(mask, Const) or mask.value & 2:
             yield n.args[0]
+    elif isinstance(n, Call) and n.name == "array_view":
+        if n.args[2].value & 2:  # type: ignore[attr-defined]
+            yield n.args[0]
     elif isinstance(n, Call) and n.kind == "packed":
         yield from (a for a in n.args if isinstance(a, Var))
     elif isinstance(n, Call) and n.name == "address_of" and isinstance(n.args[0], Load):

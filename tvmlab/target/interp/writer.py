@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ...core.error import BuildError
 from ...core.node import Buffer, Expr, For, Stmt, Var
 from ...core.text import Names
@@ -129,6 +131,10 @@ class Writer:
             name = self.known[key] = f"k{len(self.known)}"
             self.constants[name] = value
         return name
+
+    def steps(self, count: int) -> str:
+        """The vector 0, 1, ..., count - 1."""
+        return self.constant(np.arange(count, dtype=np.int64), ("ramp", count))
 
     # ------------------------------------------------------------ structure
 

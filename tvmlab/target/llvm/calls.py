@@ -37,7 +37,9 @@ def emit_call(c: Any, e: Call) -> str:
         return found(c, e)
     if e.name.startswith("llvm."):
         return _llvm_intrinsic(c, e)
-    raise BuildError("unknown-intrinsic", f"the target llvm has no built-in `{e.name}`", where=[show(e)], legal=sorted(INTRIN))
+    raise BuildError(
+        "unknown-intrinsic", f"the target llvm has no built-in `{e.name}`", where=[show(e)], legal=sorted(INTRIN)
+    )
 
 
 # ---------------------------------------------------------------- pointers
@@ -47,7 +49,9 @@ def _access_ptr(c: Any, e: Call) -> str:
     """access_ptr(data, offset, extent, mask)"""
     place = c.places.get(e.args[0])
     if place is None:
-        raise BuildError("unknown-pointer", f"`{show(e.args[0])}` is not the data of a buffer in scope", where=[show(e)])
+        raise BuildError(
+            "unknown-pointer", f"`{show(e.args[0])}` is not the data of a buffer in scope", where=[show(e)]
+        )
     c.forget(place)
     made: str = c.address(place, c.lin(e.args[1]), inside=False)
     return made
@@ -152,7 +156,7 @@ def _llvm_intrinsic(c: Any, e: Call) -> str:
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument of a packed call. `kind`: array, int, float or text; `ndim`: dimensions, `strided`: strides follow."""
+    """One argument of a packed call. `kind`: array, int, float or text; `strided`: the strides follow the shape."""
 
     kind: str
     dtype: str = ""
@@ -205,6 +209,8 @@ def _argument(c: Any, e: Expr, values: list[str]) -> Argument:
         return Argument("text", text=e.value)
     if isinstance(e, Var) and e in c.places:
         return _whole(c, c.places[e].buffer, c.places[e].pointer, values)
+    if isinstance(e, Call) and e.name == "array_view":
+        return _view(c, e, values)
     if isinstance(e, Call) and e.name == "access_ptr":
         values += [c.op(f"ptrtoint ptr {_access_ptr(c, e)} to i64"), c.i64(c.lin(e.args[2]))]
         return Argument("array", c.places[e.args[0]].dtype, 1)
@@ -221,11 +227,24 @@ def _argument(c: Any, e: Expr, values: list[str]) -> Argument:
     return Argument("int", e.dtype)
 
 
+def _view(c: Any, e: Call, values: list[str]) -> Argument:
+    """array_view(data, offset, mask, ndim, *shape, *strides)"""
+    data, offset, mask, ndim, *numbers = e.args
+    start = _access_ptr(c, Call("access_ptr", (data, offset, offset, mask), "handle", "intrin"))
+    values.append(c.op(f"ptrtoint ptr {start} to i64"))
+    values += [c.i64(c.lin(x)) for x in numbers]
+    return Argument("array", c.places[data].dtype, ndim.value, strided=True)  # type: ignore[attr-defined]
+
+
 def _whole(c: Any, buffer: Buffer, pointer: str, values: list[str]) -> Argument:
     seen = buffer.logical or buffer
     c.forget(c.place(buffer))
     base = c.lin(seen.offset) if seen.offset is not None else Lin(0)
-    at = c.op(f"getelementptr {c.m.stored(buffer.dtype)}, ptr {pointer}, i64 {c.i64(base)}") if base != Lin(0) else pointer
+    at = (
+        c.op(f"getelementptr {c.m.stored(buffer.dtype)}, ptr {pointer}, i64 {c.i64(base)}")
+        if base != Lin(0)
+        else pointer
+    )
     values.append(c.op(f"ptrtoint ptr {at} to i64"))
     values += [c.i64(c.lin(x)) for x in (*seen.shape, *(seen.strides or ()))]
     return Argument("array", buffer.dtype, seen.ndim, strided=bool(seen.strides))
@@ -239,7 +258,7 @@ def _size(c: Any, buffer: Buffer) -> Lin:
 
 
 class Callbacks:
-    """The Python side of a module's packed calls. `address`: what the symbol PACKED stands for; keep this object alive."""
+    """The Python side of a module's packed calls. `address`: what PACKED stands for; keep this object alive."""
 
     def __init__(self, sites: Sequence[Site]) -> None:
         self.sites = sites
@@ -303,4 +322,4 @@ def _array(a: Argument, numbers: Sequence[int]) -> Any:
     span = sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) + kind.itemsize if strides else None
     size = span if span is not None else int(np.prod(shape, dtype=np.int64)) * kind.itemsize
     memory = (ctypes.c_char * size).from_address(numbers[0])
-    return np.ndarray(shape, kind, memory, strides=strides)
+    return np.ndarray(shape, kind, memoryview(memory), strides=strides)

@@ -6,7 +6,6 @@ import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 
 from ...core import dtype as dt
@@ -15,10 +14,10 @@ from ...core.node import For, Var
 from ...core.program import Function, Program
 from ...core.walk import walk
 from ..base import Compiled, Target
-from . import cache, export, jit
+from . import cache, export, imports, jit
 from .builder import Module
 from .calls import PACKED, Callbacks
-from .emit import FAILED, NO_MEMORY, emit_module, refused, signature
+from .emit import FAILED, NO_MEMORY, emit_module, refused, signature, symbol_of
 from .parallel import IN_PROCESS, Threads
 
 FP = {"contract": "contract ", "strict": "", "fast": "fast "}  # the function attribute `fp`
@@ -37,20 +36,26 @@ def generate(program: Program, target: Target) -> Module:
     mode = dict(program.entry.attrs).get("fp", "contract")
     if mode not in FP:
         raise BuildError("fp-mode", f"the attribute fp of `{program.entry.name}` is `{mode}`", legal=sorted(FP))
-    return emit_module(program, Module(jit.machine(jit.settings(target)), FP[mode]))
+    made = jit.settings(target)
+    module = emit_module(program, Module(jit.machine(made), FP[mode]))
+    if texts := imports.collect(program):
+        brought = imports.defined(imports.parsed(texts, made))
+        module.externs = {k: v for k, v in module.externs.items() if k not in brought}
+        module.link = lambda text: imports.linked(text, texts, made)
+    return module
 
 
 def compile(program: Program, target: Target) -> Compiled:
-    """`extra`: raw(*addresses, *numbers) the bare call; export(path); set_num_threads(n) where there are parallel loops;
+    """`extra`: raw(*addresses, *numbers) the bare call; export(path); set_num_threads(n) if there are parallel loops;
     optimised() the IR after LLVM's passes; object the machine code; cached whether it came from the cache.
     """
     made, fn = jit.settings(target), program.entry
     module = generate(program, target)
     text, vectorise = module.text(IN_PROCESS), wants_vectoriser(program)
     extra: dict[str, Any] = {
-        "export": lambda path: export.export(program, target, path),
+        "export": lambda path: extra.update(symbol=export.export(program, target, path)),
         "optimised": lambda: jit.optimised(text, made, vectorise),
-        "symbol": fn.name,
+        "symbol": symbol_of(fn),
         "status": True,
     }
     why = jit.runnable(made)
@@ -65,27 +70,29 @@ def compile(program: Program, target: Target) -> Compiled:
         threads = Threads(target.threads)
         symbols.update(threads.symbols())
         extra["set_num_threads"] = threads.set
-    code, extra["cached"] = cache.through(cache.key(text, made, vectorise), lambda: jit.compile_object(text, made, vectorise))
-    library = jit.link(code, (fn.name,), symbols)
-    raw, call = make_calls(fn, library, module.fails, callbacks)
-    extra.update(object=code, raw=raw, alive=(library, callbacks, threads))
+    code, extra["cached"] = cache.through(
+        cache.key(text, made, vectorise), lambda: jit.compile_object(text, made, vectorise)
+    )
+    library = jit.link(code, (symbol_of(fn),), symbols)
+    raw, call = make_calls(fn, library, module.fails, callbacks, threads)
+    extra.update(object=code, raw=raw)
     return Compiled(call, text, lambda: text, lambda: jit.assembly(text, made, vectorise), extra)
 
 
 def resolve(module: Module, name: str) -> dict[str, int]:
     """The addresses of the C functions a program calls; one that nobody defines is an error now, not a crash later."""
-    jit.prepare()
     found = {}
     for symbol, where in module.externs.items():
-        address = llvm.address_of_symbol(symbol)
+        address = jit.address_of(symbol)
         if not address:
             raise BuildError(
                 "unknown-symbol",
                 f"`{name}` calls the C function `{symbol}`, which no library of this process defines",
                 where=[where],
-                hint="load the library that has it first:  llvmlite.binding.load_library_permanently(path)",
+                hint="load the library that has it first:  llvmlite.binding.load_library_permanently(path)\n"
+                '  or bring its code along:  s[stage].pragma(axis, "import_llvm", text)',
             )
-        found[symbol] = int(address)
+        found[symbol] = address
     return found
 
 
@@ -111,7 +118,9 @@ def _scalar_inside(body: Any) -> bool:
 
 def _refuse(name: str, why: str) -> Callable[[Sequence[Any], Sequence[Any]], None]:
     def call(arrays: Sequence[Any], scalars: Sequence[Any]) -> None:
-        raise BuildError("not-here", f"`{name}` cannot run here: {why}", hint="its .asm and .source are there to be read")
+        raise BuildError(
+            "not-here", f"`{name}` cannot run here: {why}", hint="its .asm and .source are there to be read"
+        )
 
     return call
 
@@ -122,11 +131,16 @@ C_TYPES: dict[str, Any] = {
 }  # fmt: skip
 
 
-def make_calls(fn: Function, library: Any, fails: bool, callbacks: Callbacks | None) -> tuple[Any, Any]:
-    """(raw(*addresses, *numbers), call(arrays, numbers)). Both raise what goes wrong."""
+def make_calls(
+    fn: Function, library: Any, fails: bool, callbacks: Callbacks | None, threads: Threads | None
+) -> tuple[Any, Any]:
+    """(raw(*addresses, *numbers), call(arrays, numbers)). Both raise what goes wrong, and keep alive what they need."""
     parameters = signature(fn)
     # "restype None" where nothing can fail: one check less per call
-    entry = ctypes.CFUNCTYPE(ctypes.c_int32 if fails else None, *[C_TYPES[t] for _, t in parameters])(library[fn.name])
+    entry = ctypes.CFUNCTYPE(ctypes.c_int32 if fails else None, *[C_TYPES[t] for _, t in parameters])(
+        library[symbol_of(fn)]
+    )
+    entry.alive = (library, callbacks, threads)  # type: ignore[attr-defined]
     raw: Any = entry
     if fails:
         entry.errcheck = _checker(fn.name, callbacks)  # type: ignore[assignment]
@@ -134,7 +148,7 @@ def make_calls(fn: Function, library: Any, fails: bool, callbacks: Callbacks | N
     if halves:
         raw = _with_halves(entry, halves)
 
-    def call(arrays: Sequence[Any], scalars: Sequence[Any], alive: Any = library) -> None:
+    def call(arrays: Sequence[Any], scalars: Sequence[Any]) -> None:
         raw(*[a.ctypes.data for a in arrays], *scalars)
 
     return raw, call

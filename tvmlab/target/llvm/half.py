@@ -1,6 +1,6 @@
 """float16: native where the CPU converts in hardware, else held as float32 and converted by bit arithmetic.
 
-Without F16C, LLVM calls conversion helpers that an in-process compiler does not have. There a float16 in a register is a
+Without F16C, LLVM calls conversion helpers that an in-process compiler lacks. There a float16 in a register is a
 float that float16 can represent (`rounded` after each operation makes it so: one rounding in float32 and one more
 give the same as a single one for + - * / and sqrt), and in memory a 16-bit integer.
 """

@@ -269,7 +269,9 @@ class Indexing(Code):
             steps = integers("i64", range(0, n * stride, stride))
             return self.op(f"add nsw <{n} x i64> {start}, {steps}") if start != "zeroinitializer" else steps
         if type(e) is Ramp:
-            steps = self.op(f"mul nsw <{n} x i64> {self.splat('i64', self.i64(self.lin(e.stride)), n)}, {integers('i64', range(n))}")
+            steps = self.op(
+                f"mul nsw <{n} x i64> {self.splat('i64', self.i64(self.lin(e.stride)), n)}, {integers('i64', range(n))}"
+            )
             return self.op(f"add nsw <{n} x i64> {self.splat('i64', self.i64(self.lin(e.base)), n)}, {steps}")
         if type(e) is Bin and e.op in ("+", "-", "*") and dt.element(e.dtype) in SIGNED:
             how = {"+": "add", "-": "sub", "*": "mul"}[e.op]

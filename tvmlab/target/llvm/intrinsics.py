@@ -15,8 +15,9 @@ from .vecmath import VECTOR
 ROUNDING = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "round", "nearbyint": "rint", "sqrt": "sqrt",
             "fabs": "fabs", "abs": "fabs", "copysign": "copysign", "fma": "fma"}  # fmt: skip
 LIBM = frozenset({
-    "exp", "exp2", "exp10", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos",
-    "atan", "asinh", "acosh", "atanh", "erf", "pow", "fmod", "atan2", "hypot", "nextafter", "ldexp", "expm1", "cbrt", "erfc",
+    "exp", "exp2", "exp10", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin",
+    "acos", "atan", "asinh", "acosh", "atanh", "erf", "pow", "fmod", "atan2", "hypot", "nextafter", "ldexp", "expm1",
+    "cbrt", "erfc",
 })  # fmt: skip
 PURE = " nounwind willreturn memory(none)"
 
@@ -25,9 +26,11 @@ def emit_pure(c: Any, name: str, dtype: str, args: Sequence[str], dtypes: Sequen
     """The call `name(args)`, whose result has type `dtype`."""
     special = SPECIAL.get(name)
     if special is not None:
-        return special(c, dtype, list(args), list(dtypes))  # type: ignore[no-any-return]
+        return special(c, dtype, list(args), list(dtypes))
     if name in ("pow", "fmod") and dt.is_int(dtype):
-        raise BuildError("maths-dtype", f"`{name}` works on floats, not on {dtype}", legal=["cast the arguments to float32"])
+        raise BuildError(
+            "maths-dtype", f"`{name}` works on floats, not on {dtype}", legal=["cast the arguments to float32"]
+        )
     if name not in ROUNDING and name not in LIBM and name not in ("sigmoid", "rsqrt"):
         raise BuildError(
             "unknown-function", f"the function `{name}` is not known to the target llvm",
@@ -66,7 +69,7 @@ def intrinsic(c: Any, name: str, dtype: str, args: Sequence[str]) -> str:
 
 
 def _of_integer(c: Any, name: str, dtype: str, args: list[str]) -> str:
-    """Rounding an integer changes nothing; its absolute value is `abs`; the rest goes through a cast the user writes."""
+    """Rounding an integer changes nothing; its absolute value is `abs`; the rest needs a cast."""
     if name in ("floor", "ceil", "trunc", "round", "nearbyint"):
         return args[0]
     if name in ("abs", "fabs"):
@@ -74,7 +77,7 @@ def _of_integer(c: Any, name: str, dtype: str, args: list[str]) -> str:
             return args[0]
         t = c.m.type(dtype)
         f = c.m.declare(f"llvm.abs.{suffix(dtype)}", t, [t, "i1"])
-        return c.op(f"call {t} {f}({t} {args[0]}, i1 false)")  # type: ignore[no-any-return]
+        return c.op(f"call {t} {f}({t} {args[0]}, i1 false)")
     raise BuildError("maths-dtype", f"`{name}` works on floats, not on {dtype}", legal=["cast the argument to float32"])
 
 
@@ -84,7 +87,7 @@ def _through_single(c: Any, name: str, dtype: str, args: Sequence[str], dtypes: 
     single = dt.vector("float32", n)
     wide = [c.convert(a, d, single) if dt.is_float(d) else a for a, d in zip(args, dtypes, strict=True)]
     kinds = [single if dt.is_float(d) else d for d in dtypes]
-    return c.convert(emit_pure(c, name, single, wide, kinds), single, dtype)  # type: ignore[no-any-return]
+    return c.convert(emit_pure(c, name, single, wide, kinds), single, dtype)
 
 
 def _libm(c: Any, name: str, dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> str:
@@ -99,7 +102,7 @@ def _libm(c: Any, name: str, dtype: str, args: Sequence[str], dtypes: Sequence[s
     ]
     f = c.m.declare(symbol, t, kinds, PURE)
     if n == 1:
-        return c.op(f"call {t} {f}({', '.join(f'{k} {a}' for k, a in zip(kinds, operands, strict=True))})")  # type: ignore[no-any-return]
+        return c.op(f"call {t} {f}({', '.join(f'{k} {a}' for k, a in zip(kinds, operands, strict=True))})")
     return per_lane(c, f, t, kinds, operands, n)
 
 
@@ -143,26 +146,28 @@ def _isfinite(c: Any, dtype: str, args: list[str], dtypes: list[str]) -> str:
 
 
 def _popcount(c: Any, dtype: str, args: list[str], dtypes: list[str]) -> str:
-    return c.convert(intrinsic(c, "ctpop", dtypes[0], args), dtypes[0], dtype)  # type: ignore[no-any-return]
+    return c.convert(intrinsic(c, "ctpop", dtypes[0], args), dtypes[0], dtype)
 
 
 def _clz(c: Any, dtype: str, args: list[str], dtypes: list[str]) -> str:
     t = c.m.type(dtypes[0])
     f = c.m.declare(f"llvm.ctlz.{suffix(dtypes[0])}", t, [t, "i1"])
-    return c.convert(c.op(f"call {t} {f}({t} {args[0]}, i1 false)"), dtypes[0], dtype)  # type: ignore[no-any-return]
+    return c.convert(c.op(f"call {t} {f}({t} {args[0]}, i1 false)"), dtypes[0], dtype)
 
 
 def _bitwise_not(c: Any, dtype: str, args: list[str], dtypes: list[str]) -> str:
-    return c.op(f"xor {c.m.type(dtype)} {args[0]}, {c.m_constant(-1, dtype)}")  # type: ignore[no-any-return]
+    return c.op(f"xor {c.m.type(dtype)} {args[0]}, {c.m_constant(-1, dtype)}")
 
 
 def _reinterpret(c: Any, dtype: str, args: list[str], dtypes: list[str]) -> str:
     """The same bits, as another type of the same size."""
+    if "handle" in (dtype, dtypes[0]):
+        return c.convert(args[0], dtypes[0], dtype)
     raw = c.to_store(args[0], dtypes[0])
     a, b = c.m.stored(dtypes[0]), c.m.stored(dtype)
     if dt.bits(dtypes[0]) * dt.lanes(dtypes[0]) != dt.bits(dtype) * dt.lanes(dtype):
         raise BuildError("reinterpret-size", f"reinterpret needs types of one size, not {dtypes[0]} and {dtype}")
-    return c.loaded(raw if a == b else c.op(f"bitcast {a} {raw} to {b}"), dtype)  # type: ignore[no-any-return]
+    return c.loaded(raw if a == b else c.op(f"bitcast {a} {raw} to {b}"), dtype)
 
 
 def _q_multiply_shift(c: Any, dtype: str, args: list[str], dtypes: list[str]) -> str:
@@ -175,12 +180,18 @@ def _q_multiply_shift(c: Any, dtype: str, args: list[str], dtypes: list[str]) ->
     right = q + max(-s, 0)
     product = (x << max(s, 0)) * y
     made = (product + (1 << right - 1)) >> right if right else product
-    return c.convert(made.text, wide, dtype)  # type: ignore[no-any-return]
+    return c.convert(made.text, wide, dtype)
 
 
 def _scalar(operand: str) -> str:
     """The number in a constant operand, vectors of one number included."""
-    return operand[1:-1].split(", ")[0].split()[-1] if operand[0] == "<" else "0" if operand == "zeroinitializer" else operand
+    return (
+        operand[1:-1].split(", ")[0].split()[-1]
+        if operand[0] == "<"
+        else "0"
+        if operand == "zeroinitializer"
+        else operand
+    )
 
 
 SPECIAL: dict[str, Any] = {

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import threading
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import llvmlite
@@ -18,6 +19,8 @@ from .builder import Machine
 
 OPT_LEVEL = 2
 _lock = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: globals().update(_lock=threading.RLock()))
 _names = itertools.count()
 LEVELS = {  # x86-64 micro-architecture levels: what the CPU must have
     "x86-64-v2": ("sse4.2", "popcnt"),
@@ -36,7 +39,7 @@ def host_features() -> dict[str, bool]:
     return dict(llvm.get_host_cpu_features())
 
 
-@lru_cache(maxsize=None)
+@cache
 def prepare(everything: bool = False) -> None:
     """Make LLVM's targets known: this machine's, or all (for cross-compilation). Old llvmlite needs `initialize`."""
     if everything:
@@ -75,11 +78,12 @@ def settings(target: Target) -> Settings:
 
 @lru_cache(maxsize=64)
 def machine(made: Settings) -> Machine:
-    """What the generated text has to know of it. Features are probed by compiling: names of CPUs are LLVM's business."""
+    """What the generated text has to know of it. Probed by compiling: LLVM knows what the names of CPUs mean."""
     arch = made.triple.split("-")[0]
     darwin = "darwin" in made.triple or "macos" in made.triple
     major = llvm.llvm_version_info[0]
     if arch not in ("x86_64", "i386", "i686"):
+        target_machine(made)  # an unknown triple is refused here
         return Machine(major, half=True, width=128, darwin=darwin)
     probe = _probe(made)
     width = 512 if "zmm" in probe else 256 if "ymm" in probe else 128
@@ -161,16 +165,30 @@ def optimised(text: str, made: Settings, vectorise: bool) -> str:
 
 
 @lru_cache(maxsize=1)
-def _linker(process: int) -> Any:
+def load_libm() -> None:
+    """The C maths library, for its symbols; elsewhere than on Linux it is part of what every process has."""
+    if "linux" in host_triple():
+        with contextlib.suppress(RuntimeError):
+            llvm.load_library_permanently("libm.so.6")
+
+
+def address_of(symbol: str) -> int:
+    """Where a C function of this process is; 0 for one that no library defines."""
+    load_libm()
+    return int(llvm.address_of_symbol(symbol) or 0)
+
+
+@lru_cache(maxsize=1)
+def _linker() -> Any:
     prepare()
-    llvm.load_library_permanently("libm.so.6") if os.name == "posix" and "linux" in host_triple() else None
-    return llvm.create_lljit_compiler(use_jit_link=False)
+    load_libm()
+    return llvm.create_lljit_compiler(use_jit_link=not host_triple().startswith("x86_64"))
 
 
 def link(code: bytes, exports: tuple[str, ...], imports: dict[str, int]) -> Any:
     """Load an object into this process; `[name]` on the result is a symbol's address while the result lives."""
     with _lock:
-        linker = _linker(os.getpid())
+        linker = _linker()
         library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for name in exports:
             library.export_symbol(name)

@@ -33,7 +33,9 @@ class Num:
     def _two(self, float_op: str, int_op: str, other: Any) -> Num:
         b, t = self.of(other), self.code.m.type(self.dtype)
         if dt.is_float(self.dtype):
-            return self._op(f"{float_op} {'' if float_op == 'fdiv' else self.code.m.fp}{t} {self.text}, {b.text}")
+            # never more than fusing: rounding by adding a large number must not be "simplified"
+            flags = "contract " if self.code.m.fp and float_op != "fdiv" else ""
+            return self._op(f"{float_op} {flags}{t} {self.text}, {b.text}")
         return self._op(f"{int_op} {t} {self.text}, {b.text}")
 
     def __add__(self, other: Any) -> Num:
@@ -149,7 +151,9 @@ def helper(c: Any, name: str, body: Callable[..., Num], args: Sequence[tuple[str
         made = body(*[Num(code, f"%x{i}", d) for i, (_, d) in enumerate(args)])
         head = ", ".join(f"{t} %x{i}" for i, t in enumerate(types))
         lines = "\n".join(code.lines)
-        return f"define internal {m.type(result)} @{full}({head}) #2 {{\n{lines}\n  ret {m.type(result)} {made.text}\n}}"
+        return (
+            f"define internal {m.type(result)} @{full}({head}) #2 {{\n{lines}\n  ret {m.type(result)} {made.text}\n}}"
+        )
 
     f = m.helper(full, make)
     operands = ", ".join(f"{t} {x}" for t, (x, _) in zip(types, args, strict=True))

@@ -13,6 +13,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from ...core import dtype as dt
 from ...core.error import LabError
 from ...core.node import Alloc, For, Load, Store, Var
 from ...core.walk import walk
@@ -64,7 +65,8 @@ together:
   store ptr null, ptr %args
   store i64 %extent, ptr %dims
   store i64 1, ptr %steps
-  call void @numba_parallel_for(ptr @tvmlab.chunk, ptr %args, ptr %dims, ptr %steps, ptr %data, i64 0, i64 1, i64 %threads)
+  call void @numba_parallel_for(ptr @tvmlab.chunk, ptr %args, ptr %dims, ptr %steps, ptr %data,
+    i64 0, i64 1, i64 %threads)
   store atomic i32 0, ptr @tvmlab_busy release, align 4
   ret void
 serial:
@@ -201,10 +203,10 @@ def launch(c: Any, s: For, lo: Lin, extent: Lin) -> None:
     name = f"{c.function}.parallel{len(c.m.functions)}"
     used = _Captured(c, s, lo)
     closure = c.name()
-    c.entry.append(f"  {closure} = alloca [{1 + len(used.operands)} x i64], align 8")
+    c.entry.append(f"  {closure} = alloca [{used.words} x i64], align 8")
     c.emit(f"store i64 0, ptr {closure}")
-    for i, (operand, t) in enumerate(used.operands, 1):
-        c.emit(f"store {t} {operand}, ptr {c.op(f'getelementptr i64, ptr {closure}, i64 {i}')}, align 8")
+    for operand, t, at in used.operands:
+        c.emit(f"store {t} {operand}, ptr {c.op(f'getelementptr i64, ptr {closure}, i64 {at}')}, align 8")
     fails = _outline(c, s, lo, name, used)
     c.emit(f"call void @{LAUNCH}(ptr @{name}, ptr {closure}, i64 {c.i64(extent)})")
     c.loads.clear()
@@ -213,10 +215,14 @@ def launch(c: Any, s: For, lo: Lin, extent: Lin) -> None:
 
 
 class _Captured:
-    """What a loop's body uses from around it: operands with their types, and how to bind them inside."""
+    """What a loop's body uses from around it: (operand, type, word in the closure), and how to bind it inside.
+
+    The closure's first word is the error code of the body.
+    """
 
     def __init__(self, c: Any, s: For, lo: Lin) -> None:
-        self.operands: list[tuple[str, str]] = []
+        self.operands: list[tuple[str, str, int]] = []
+        self.words = 1
         self.names: dict[str, str] = {}
         self.vars: dict[Var, Any] = {}
         self.places: dict[Any, Place] = {}
@@ -231,13 +237,14 @@ class _Captured:
                 for v in [v for extent in n.buffer.shape for v in walk(extent) if isinstance(v, Var)]:
                     self._variable(c, v)
 
-    def capture(self, operand: str, t: str) -> str:
+    def capture(self, operand: str, t: str, words: int = 1) -> str:
         """The name of an outer value inside; constants stay as they are."""
         if operand[0] != "%":
             return operand
         if operand not in self.names:
             self.names[operand] = f"%in.{len(self.operands)}"
-            self.operands.append((operand, t))
+            self.operands.append((operand, t, self.words))
+            self.words += words
         return self.names[operand]
 
     def inner(self, lin: Lin) -> Lin:
@@ -249,7 +256,8 @@ class _Captured:
         bound = c.env.get(v)
         if bound is None or v in self.vars:
             return
-        self.vars[v] = self.inner(bound) if type(bound) is Lin else self.capture(bound, c.m.type(v.dtype))
+        words = -(-dt.lanes(v.dtype) * dt.nbytes(v.dtype) // 8)
+        self.vars[v] = self.inner(bound) if type(bound) is Lin else self.capture(bound, c.m.type(v.dtype), words)
 
     def _buffer(self, c: Any, key: Any) -> None:
         place = c.places.get(key)
@@ -261,26 +269,26 @@ class _Captured:
 
 
 def _outline(c: Any, s: For, lo: Lin, name: str, used: _Captured) -> bool:
-    """Emit the body as a function of its own; can it fail? Pointers become noalias parameters, which loads would not be."""
+    """Emit the body as a function; can it fail? Pointers become noalias parameters, which loads would not be."""
     inner = type(c)(c.m, dict(used.vars), parallel=True)
-    inner.function, inner.places, inner.chain = c.function, dict(used.places), [*c.chain, f"for {s.var.name} in parallel"]
-    inner.nonneg |= {used.names[o] for o, _ in used.operands if o in c.nonneg}
+    inner.function, inner.places, inner.chain = c.function, dict(used.places), [*c.chain]
+    inner.nonneg |= {used.names[o] for o, _, _ in used.operands if o in c.nonneg}
     inner.nonneg |= {"%begin", "%count"}
     first = used.inner(lo).plus(Lin(0, (("%begin", 1),)))
     inner.serial_loop(s, first, Lin(0, (("%count", 1),)))
     body = inner.finish()
-    heads = [f"{'ptr noalias' if t == 'ptr' else t} %in.{i}" for i, (_, t) in enumerate(used.operands)]
+    heads = [f"{'ptr noalias' if t == 'ptr' else t} %in.{i}" for i, (_, t, _) in enumerate(used.operands)]
     heads += ["i64 %begin", "i64 %count"]
     c.m.functions.append(f"define internal i32 @{name}.body({', '.join(heads)}) #0 {{\n{body}\n}}")
     c.m.functions.append(_entry(name, used.operands))
     return bool(inner.fails)
 
 
-def _entry(name: str, operands: list[tuple[str, str]]) -> str:
+def _entry(name: str, operands: list[tuple[str, str, int]]) -> str:
     """The function that the launcher calls: unpack the closure, run the body, keep the first error."""
     lines, args = [], []
-    for i, (_, t) in enumerate(operands):
-        lines.append(f"  %p{i} = getelementptr i64, ptr %closure, i64 {i + 1}")
+    for i, (_, t, at) in enumerate(operands):
+        lines.append(f"  %p{i} = getelementptr i64, ptr %closure, i64 {at}")
         lines.append(f"  %x{i} = load {t}, ptr %p{i}, align 8")
         args.append(f"{t} %x{i}")
     call = ", ".join([*args, "i64 %begin", "i64 %count"])
@@ -304,13 +312,13 @@ def _entry(name: str, operands: list[tuple[str, str]]) -> str:
 @lru_cache(maxsize=1)
 def pool() -> tuple[dict[str, int], int]:
     """Start Numba's threads: (symbols -> addresses, number of threads). Numba is imported here, when it is needed."""
-    import numba
+    from numba.core import config
     from numba.np.ufunc import parallel
 
     parallel._launch_threads()
     symbols = {"numba_parallel_for": "numba_parallel_for", "numba_threads": "get_num_threads"}
     found = {ours: int(llvm.address_of_symbol(theirs)) for ours, theirs in symbols.items()}
-    return found, int(numba.config.NUMBA_NUM_THREADS)
+    return found, int(config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
 
 
 class Threads:

@@ -12,7 +12,21 @@ from typing import Any
 from ...core import dtype as dt
 from ...core.error import BuildError
 from ...core.node import (
-    COMPARE, LOGIC, Bin, Broadcast, Call, Cast, Const, Expr, Let, Load, Not, Ramp, Reduce, Select, Var,
+    COMPARE,
+    LOGIC,
+    Bin,
+    Broadcast,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Let,
+    Load,
+    Not,
+    Ramp,
+    Reduce,
+    Select,
+    Var,
 )  # fmt: skip
 from ...core.walk import walk
 from . import half
@@ -126,8 +140,7 @@ class Values(Memory):
         bools = self.m.type(dt.vector("bool", n))
         quotient, signed = op in ("//", "truncdiv"), dt.is_signed(dtype)
         zero, one = self.m_constant(0, dtype), self.m_constant(1, dtype)
-        known = b[0] != "%" and b not in ("0", "-1", "zeroinitializer") and not b.startswith("<i")
-        known = known or (b[0] == "<" and len(set(b[1:-1].split(", "))) == 1 and b.split()[1].rstrip(">,") not in ("0", "-1"))
+        known = _safe_divisor(b)
         divisor = b
         if not known:
             none = self.op(f"icmp eq {t} {b}, {zero}")
@@ -214,9 +227,16 @@ class Values(Memory):
         return made, last
 
 
+def _safe_divisor(operand: str) -> bool:
+    """A constant (each lane of it) by which any integer may be divided."""
+    if operand[0] == "%" or operand == "zeroinitializer":
+        return False
+    return not {"0", "-1"} & {lane.split()[-1] for lane in operand.strip("<>").split(",")}
+
+
 def needs_care(e: Expr) -> bool:
     """May evaluating `e` where its guard does not hold do harm, or cost much?"""
-    return any(type(x) is Load or (type(x) is Call and x.kind != "pure") or (type(x) is Call and x.name != "likely") for x in walk(e))
+    return any(type(x) is Load or (type(x) is Call and x.name != "likely") for x in walk(e))
 
 
 def _var(c: Values, e: Var) -> str:
@@ -313,7 +333,9 @@ def _let(c: Values, e: Let) -> str:
 
 
 def _reduce(c: Values, e: Reduce) -> str:
-    raise BuildError("reduce-left", "a reduction reached the code generator: it has to be lowered first", where=[repr(e)])
+    raise BuildError(
+        "reduce-left", "a reduction reached the code generator, it has to be lowered first", where=[repr(e)]
+    )
 
 
 VALUE: dict[type, Callable[[Any, Any], str]] = {

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import hashlib
 import linecache
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from ...core import dtype as dt
@@ -17,10 +22,11 @@ from ...core.node import Buffer, Store, Var
 from ...core.program import Function, Program
 from ...core.walk import walk
 from ..base import Compiled, Target, TargetKind
+from . import cache
 from .expand import expand
-from .machine import compiling_for
+from .machine import compiling_for, numba_config
 from .printer import NumbaPrinter, has_vectors
-from .text import kernel_name, module_text, pieces
+from .text import module_text, pieces
 
 POOL = threading.RLock()  # Numba's workqueue threads abort the process when two parallel kernels run at once
 _compiled: dict[str, Compiled] = {}
@@ -28,30 +34,40 @@ _compiled: dict[str, Compiled] = {}
 
 def source(program: Program, target: Target) -> str:
     """A whole module: imports, vocabulary, kernel, and the function that takes arrays."""
-    return _text(program)[0]
+    return _write(program).text
 
 
-def _text(program: Program) -> tuple[str, bool]:
-    """The module's source, and whether it has parallel loops."""
+@dataclass(frozen=True)
+class Written:
+    """A module's source, the name of the function people call, and whether it has parallel loops."""
+
+    text: str
+    entry: str
+    parallel: bool
+
+
+def _write(program: Program) -> Written:
     if len(program.functions) != 1:
         names = ", ".join(f.name for f in program.functions)
-        raise BuildError("several-functions", f"the target `numba` runs programs of one function, not of {len(program.functions)} ({names})")
+        raise BuildError("several-functions", f"the target `numba` runs programs of one function; this one has {names}")
     fn = program.entry
     body = expand(fn.body)
     p = NumbaPrinter(direct=has_vectors(body), contract=dict(fn.attrs).get("fp", "contract") == "contract")
+    entry = p.names(fn)
+    p.names.taken.add(f"{entry}_kernel")
     for x in (*fn.params, *fn.sizes):
         p.names(x)
     p.block(body)
-    return module_text(fn, p, p.lines, p.made, p.parallel, p.contract), p.parallel
+    return Written(module_text(fn, p, entry, p.made, p.parallel, p.contract), entry, p.parallel)
 
 
 def compile(program: Program, target: Target) -> Compiled:
     """Machine code for the program, made now; equal sources are compiled once per process."""
-    text, parallel = _text(program)
+    written = _write(program)
     fn = program.entry
-    key = hashlib.sha256(f"{target}\n{text}\n{_signature_text(fn)}".encode()).hexdigest()
+    key = hashlib.sha256(f"{target}\n{written.text}\n{_signature_text(fn)}".encode()).hexdigest()
     if key not in _compiled:
-        _compiled[key] = _compile(fn, text, key, parallel, target)
+        _compiled[key] = _compile(fn, written, key, target)
     return _compiled[key]
 
 
@@ -59,38 +75,55 @@ def _signature_text(fn: Function) -> str:
     return str([x.dtype for x in (*fn.params, *fn.sizes)])
 
 
-def _compile(fn: Function, text: str, key: str, parallel: bool, target: Target) -> Compiled:
-    kernel = _load(text, key, kernel_name(fn))
-    with compiling_for(target):
-        kernel.compile(_signature(fn))
+def _compile(fn: Function, written: Written, key: str, target: Target) -> Compiled:
+    kernel = _load(written, key)
+    stored = cache.make(kernel, _signature(fn), written.text, target)
     kernel.disable_compile()
-    name = kernel.signatures[0]
     threads = [target.threads]
+
+    @lru_cache(maxsize=1)
+    def readable() -> Any:
+        """A kernel that can be inspected: one from the disk has no text."""
+        if not stored:
+            return kernel
+        fresh = _load(written, key)
+        with compiling_for(target):
+            fresh.compile(_signature(fn))
+        return fresh
+
     return Compiled(
-        call=_caller(fn, kernel, parallel, threads),
-        source=text,
-        ir=lambda: str(kernel.inspect_llvm(name)),
-        asm=lambda: str(kernel.inspect_asm(name)),
+        call=_caller(fn, kernel, written.parallel, threads),
+        source=written.text,
+        ir=lambda: "\n".join(readable().inspect_llvm().values()),
+        asm=lambda: "\n".join(readable().inspect_asm().values()),
         extra={
             "kernel": kernel,
-            "export": lambda path: Path(path).write_text(text),
+            "stored": stored,
+            "symbol": written.entry,
+            "export": lambda path: Path(path).write_text(written.text),
             "set_num_threads": lambda n: threads.__setitem__(0, n),
         },
     )
 
 
-def _load(text: str, key: str, name: str) -> Any:
-    """Run the source's own part; its copy of the prelude is left out for the imported one, so that types are made once."""
-    from . import prelude as vocabulary
+def _load(written: Written, key: str) -> Any:
+    """Run the source's own part; its copy of the prelude is left out for the imported one, so that types are made once.
 
-    filename = f"<tvmlab numba {key[:12]}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-    tree = ast.parse(text, filename)
+    The module has a name that can be looked up: stored machine code refers to it.
+    """
+    from .prelude import arithmetic, functions, vectors
+
+    name, filename = f"tvmlab_numba_{key[:16]}", f"<tvmlab numba {key[:16]}>"
+    linecache.cache[filename] = (len(written.text), None, written.text.splitlines(True), filename)
+    tree = ast.parse(written.text, filename)
     known = pieces()
     tree.body = [n for n in tree.body if not _in_prelude(n, known)]
-    space: dict[str, Any] = {**vars(vocabulary), "__name__": f"tvmlab_numba_{key[:12]}", "__file__": filename}
-    exec(_code(tree, filename), space)
-    return space[name]
+    module = sys.modules[name] = ModuleType(name)
+    for part in (vectors, arithmetic, functions):
+        vars(module).update({k: v for k, v in vars(part).items() if not k.startswith("__")})
+    vars(module)["__file__"] = filename
+    exec(builtins.compile(tree, filename, "exec"), vars(module))
+    return getattr(module, f"{written.entry}_kernel")
 
 
 def _in_prelude(n: ast.stmt, known: Any) -> bool:
@@ -101,12 +134,6 @@ def _in_prelude(n: ast.stmt, known: Any) -> bool:
     return isinstance(n, ast.Expr)
 
 
-def _code(tree: ast.Module, filename: str) -> Any:
-    import builtins
-
-    return builtins.compile(tree, filename, "exec")
-
-
 def _signature(fn: Function) -> tuple[Any, ...]:
     from numba import types
 
@@ -114,30 +141,36 @@ def _signature(fn: Function) -> tuple[Any, ...]:
 
     def of(x: Buffer | Var) -> Any:
         if isinstance(x, Var):
-            return types.float32 if x.dtype == "float16" else getattr(types, "boolean" if x.dtype == "bool" else x.dtype)
+            return (
+                types.float32 if x.dtype == "float16" else getattr(types, "boolean" if x.dtype == "bool" else x.dtype)
+            )
         element = {"bool": types.boolean, "float16": types.uint16}.get(x.dtype) or getattr(types, x.dtype)
         return types.Array(element, 1, "C", readonly=x not in written)
 
     return (*[of(x) for x in fn.params], *[types.int64 for _ in fn.sizes])
 
 
-def _caller(fn: Function, kernel: Any, parallel: bool, threads: list[int]) -> Callable[[Sequence[Any], Sequence[Any]], None]:
+def _caller(
+    fn: Function, kernel: Any, parallel: bool, threads: list[int]
+) -> Callable[[Sequence[Any], Sequence[Any]], None]:
     """`call(arrays, scalars)`: buffers and numbers in the order of the parameters, then the sizes."""
     import numpy as np
 
-    order = [isinstance(x, Buffer) for x in fn.params]
-    halves = [isinstance(x, Buffer) and x.dtype == "float16" for x in fn.params]
-    scalars = [x for x in fn.params if isinstance(x, Var)]
-    convert = [_number_type(np, v.dtype) for v in scalars] + [int] * len(fn.sizes)
+    kinds = ["number" if isinstance(x, Var) else "half" if x.dtype == "float16" else "array" for x in fn.params]
+    convert = [_number_type(np, x.dtype) for x in fn.params if isinstance(x, Var)] + [int] * len(fn.sizes)
 
-    def call(arrays: Sequence[Any], numbers: Sequence[Any]) -> None:
-        flat, given = iter(arrays), iter([c(n) for c, n in zip(convert, numbers, strict=True)])
-        arguments = [
-            next(flat).reshape(-1).view(np.uint16) if half else next(flat).reshape(-1) if is_buffer else next(given)
-            for is_buffer, half in zip(order, halves, strict=True)
-        ]
+    def mixed(arrays: Sequence[Any], numbers: Sequence[Any]) -> None:
+        memory, given = iter(arrays), iter([c(n) for c, n in zip(convert, numbers, strict=True)])
+        arguments = []
+        for kind in kinds:
+            flat = next(given) if kind == "number" else next(memory).reshape(-1)
+            arguments.append(flat.view(np.uint16) if kind == "half" else flat)
         kernel(*arguments, *given)
 
+    def plain(arrays: Sequence[Any], numbers: Sequence[Any]) -> None:
+        kernel(*[a if a.ndim == 1 else a.reshape(-1) for a in arrays], *numbers)
+
+    call = plain if set(kinds) <= {"array"} else mixed
     return _in_parallel(call, threads) if parallel else call
 
 
@@ -154,7 +187,7 @@ def _in_parallel(call: Any, threads: list[int]) -> Any:
     def run(arrays: Sequence[Any], numbers: Sequence[Any]) -> None:
         with POOL if one_at_a_time() else nullcontext():
             before = numba.get_num_threads()
-            numba.set_num_threads(min(threads[0] or before, numba.config.NUMBA_NUM_THREADS))
+            numba.set_num_threads(min(threads[0] or before, numba_config().NUMBA_NUM_THREADS))
             try:
                 call(arrays, numbers)
             finally:

@@ -1,7 +1,7 @@
 """What the printer does to loops first: expands unrolled ones, and finds the local buffers that become variables.
 
-    for i in unrolled(2):                 acc[0:16] = ...
-        acc[i*16:i*16 + 16] = ...   ->    acc[16:32] = ...
+for i in unrolled(2):                 acc[0:16] = ...
+    acc[i*16:i*16 + 16] = ...   ->    acc[16:32] = ...
 """
 
 from __future__ import annotations
@@ -11,11 +11,29 @@ from typing import Any
 
 from ...core import dtype as dt
 from ...core.build import binary, const
-from ...core.node import Alloc, Bin, Broadcast, Buffer, Call, Const, Expr, For, LetStmt, Load, Ramp, Seq, Stmt, Store, Var
+from ...core.node import (
+    Alloc,
+    Bin,
+    Broadcast,
+    Buffer,
+    Call,
+    Const,
+    Evaluate,
+    Expr,
+    For,
+    LetStmt,
+    Load,
+    Ramp,
+    Seq,
+    Stmt,
+    Store,
+    Var,
+)
 from ...core.walk import constant, map_children, replace, rewrite, seq, substitute, uses, walk
 
 CAP = 300  # statements that one nest of unrolled loops may become: beyond, compiling takes seconds
-REGISTERS = 64  # variables that one buffer may become
+REGISTERS = 64  # variables that one buffer may become,
+WRITTEN_OUT = 32  # and when loops that nobody marked are written out for it: no more than registers of vectors
 REGISTER_BYTES = 8192
 
 
@@ -52,7 +70,8 @@ def _expand_tile(s: Alloc) -> Stmt:
         return s
     body = _write_out_indexing(s.body, s.buffer)
     tile = replace(s, body=body)
-    return tile if registers(tile) is not None else s
+    pieces = registers(tile)
+    return tile if pieces is not None and len(pieces) <= WRITTEN_OUT else s
 
 
 def _write_out_indexing(s: Stmt, b: Buffer) -> Stmt:
@@ -63,7 +82,9 @@ def _write_out_indexing(s: Stmt, b: Buffer) -> Stmt:
 
 
 def _indexes(s: For, b: Buffer) -> bool:
-    return any(isinstance(x, (Load, Store)) and x.buffer is b and any(uses(i, s.var) for i in x.indices) for x in walk(s.body))
+    return any(
+        isinstance(x, (Load, Store)) and x.buffer is b and any(uses(i, s.var) for i in x.indices) for x in walk(s.body)
+    )
 
 
 # ---------------------------------------------------------------- index arithmetic after substitution
@@ -173,15 +194,14 @@ def touches(s: Any, b: Buffer) -> bool:
 
 
 def written_first(s: Stmt, b: Buffer) -> set[Place]:
-    """Pieces that are written before anything may branch: their variables need no first value."""
+    """Pieces that are written before anything reads them or may branch: their variables need no first value."""
     done: set[Place] = set()
     for x in _straight(s):
-        for y in walk(x):
-            if isinstance(y, Load) and y.buffer is b and place(y.indices[0]) not in done:
-                return done
-        if not isinstance(x, Store):
+        if any(isinstance(y, Load) and y.buffer is b and place(y.indices[0]) not in done for y in walk(x)):
             return done
-        if x.buffer is b and (found := place(x.indices[0])) is not None:
+        if not isinstance(x, Store) and touches(x, b):
+            return done
+        if isinstance(x, Store) and x.buffer is b and (found := place(x.indices[0])) is not None:
             done.add(found)
     return done
 
@@ -190,7 +210,10 @@ def _straight(s: Stmt) -> Iterator[Stmt]:
     if isinstance(s, Seq):
         for x in s.stmts:
             yield from _straight(x)
-    elif isinstance(s, (Alloc, LetStmt)):
+    elif isinstance(s, Alloc):
+        yield from _straight(s.body)
+    elif isinstance(s, LetStmt):
+        yield Evaluate(s.value)
         yield from _straight(s.body)
     else:
         yield s

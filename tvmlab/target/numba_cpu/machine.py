@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from ...core.error import BuildError
@@ -34,11 +34,10 @@ def compiling_for(target: Target) -> Iterator[None]:
         yield
         return
     _check(target.cpu)
-    from numba.core import config
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.registry import cpu_target
 
-    context = cpu_target.target_context
+    config, context = numba_config(), cpu_target.target_context
     with global_compiler_lock:
         kept = config.CPU_NAME, config.CPU_FEATURES, context._internal_codegen
         context._internal_codegen = _generator(target.cpu, target.features)
@@ -47,6 +46,13 @@ def compiling_for(target: Target) -> Iterator[None]:
             yield
         finally:
             config.CPU_NAME, config.CPU_FEATURES, context._internal_codegen = kept
+
+
+def numba_config() -> Any:
+    """Numba's settings, whose names type checkers do not see."""
+    from numba.core import config
+
+    return config
 
 
 def _settings(cpu: str, features: str) -> tuple[str | None, str | None]:
@@ -58,11 +64,12 @@ def _settings(cpu: str, features: str) -> tuple[str | None, str | None]:
     return None, f"{llvm.get_host_cpu_features().flatten()},{features}"
 
 
-@lru_cache(maxsize=None)
+@cache
 def _generator(cpu: str, features: str) -> Any:
     """Numba's code generator for a CPU; it reads the settings when it is made."""
-    from numba.core import codegen, config
+    from numba.core import codegen
 
+    config = numba_config()
     kept = config.CPU_NAME, config.CPU_FEATURES
     config.CPU_NAME, config.CPU_FEATURES = _settings(cpu, features)
     try:

@@ -1,7 +1,7 @@
 """Prints a function's body for Numba: plain Python for scalars, the prelude's vocabulary for vectors.
 
-    b = load16(B, k*32)
-    acc_0 = fma(splat16(at(A, k*14)), b, acc_0)
+b = load16(B, k*32)
+acc_0 = fma(splat16(at(A, k*14)), b, acc_0)
 """
 
 from __future__ import annotations
@@ -11,11 +11,30 @@ from typing import Any
 
 from ...core import dtype as dt
 from ...core.node import (
-    Alloc, Bin, Broadcast, Buffer, Call, Cast, Const, Expr, For, Let, Load, Node, Not, Ramp, Select, Seq, Stmt, Store, Var,
+    Alloc,
+    Bin,
+    Broadcast,
+    Buffer,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    For,
+    Let,
+    Load,
+    Node,
+    Not,
+    Ramp,
+    Select,
+    Seq,
+    Stmt,
+    Store,
+    Var,
 )  # fmt: skip
 from ...core.text import ATOM, PRECEDENCE
 from ...core.walk import constant, walk
-from ..pylike import COMPOSED, EXPR, HELPERS, MATH, UNARY, Printed, PyPrinter, libm_name, pure_index
+from ..pylike import EXPR, UNARY, Printed, PyPrinter, libm_name, pure_index
+from ..pymath import COMPOSED, HELPERS, MATH
 from .expand import Place, place, registers, written_first
 from .share import Shared
 from .text import OPERATORS, pieces
@@ -105,7 +124,9 @@ class NumbaPrinter(PyPrinter):
     def wide(self, e: Expr, level: int = 0) -> str:
         """A vector of indices: int64 lanes."""
         if isinstance(e, Ramp):
-            return f"{self.make(f'ramp{e.count}', 'ramper', str(e.count))}({self.index(e.base)}, {self.index(e.stride)})"
+            return (
+                f"{self.make(f'ramp{e.count}', 'ramper', str(e.count))}({self.index(e.base)}, {self.index(e.stride)})"
+            )
         if isinstance(e, Broadcast):
             inner = self.index(e.value)
             inner = inner if isinstance(e.value, (Const, Var)) else f"np.int64({inner})"
@@ -170,7 +191,12 @@ class NumbaPrinter(PyPrinter):
 
     def assign(self, name: str, s: Store) -> None:
         v = s.value
-        again = isinstance(v, Bin) and v.op in "+*" and isinstance(v.a, Load) and self.register(v.a.buffer, v.a.indices[0]) == name
+        again = (
+            isinstance(v, Bin)
+            and v.op in "+*"
+            and isinstance(v.a, Load)
+            and self.register(v.a.buffer, v.a.indices[0]) == name
+        )
         if again and dt.is_float(v.dtype) and dt.lanes(v.dtype) == 1 and v.dtype != "float16":
             self.emit(f"{name} {v.op}= {self.loose(v.b)}")  # type: ignore[attr-defined]
         else:
@@ -198,10 +224,21 @@ class NumbaPrinter(PyPrinter):
             return f"{self.make(f'load{index.count}', 'loader', str(index.count))}({name}, {base})"
         return f"{self.helper('load_masked')}({name}, {base}{tail})"
 
+    def prefetch(self, pointer: Expr) -> None:
+        """Of an element in memory; a register is near enough."""
+        element = pointer.args[0] if isinstance(pointer, Call) and pointer.name == "address_of" else None
+        if isinstance(element, Load) and element.buffer not in self.registers:
+            i = element.indices[0]
+            at = self.index(i.base if isinstance(i, Ramp) else i)
+            self.emit(f"{self.helper('prefetch')}({self.names(element.buffer)}, {at})")
+
     def alloc(self, s: Alloc) -> None:
         pieces = registers(s)
         if pieces is not None:
-            self.registers[s.buffer] = {p: self.fresh(f"{s.buffer.name}_{n}" if len(pieces) > 1 else s.buffer.name) for n, p in enumerate(pieces)}
+            self.registers[s.buffer] = {
+                p: self.fresh(f"{s.buffer.name}_{n}" if len(pieces) > 1 else s.buffer.name)
+                for n, p in enumerate(pieces)
+            }
             self.first_values(s)
             return self.stmt(s.body)
         if not self.direct:
@@ -274,7 +311,8 @@ def vector_binary(p: NumbaPrinter, e: Bin, operand: Callable[[Expr, int], str]) 
         return f"{p.helper({'min': 'minimum', 'max': 'maximum'}[e.op])}({operand(e.a, 0)}, {operand(e.b, 0)})", ATOM
     if e.op in SHIFTS and not (isinstance(e.b, Broadcast) and isinstance(e.b.value, Const)):
         method = SHIFTS[e.op] if e.op == "<<" or dt.is_signed(e.dtype) else "lshr"
-        return f"{p.make(f'shift_{method}', 'shifter', repr(method).replace(chr(39), chr(34)))}({operand(e.a, 0)}, {operand(e.b, 0)})", ATOM
+        shift = p.make(f"shift_{method}", "shifter", f'"{method}"')
+        return f"{shift}({operand(e.a, 0)}, {operand(e.b, 0)})", ATOM
     p.operator()
     op = {"and": "&", "or": "|"}.get(e.op, e.op)
     level = PRECEDENCE[op]
@@ -294,10 +332,14 @@ def _product(p: NumbaPrinter, e: Bin) -> Printed | None:
 
 def _float_division(p: NumbaPrinter, e: Bin) -> Printed:
     if e.op in ("%", "truncmod"):
-        name = p.make("vec_modulo", "lanewise2", "modulo") if e.op == "%" else p.make("vec_fmod", "lanewise2", "np.fmod")
+        name = (
+            p.make("vec_modulo", "lanewise2", "modulo") if e.op == "%" else p.make("vec_fmod", "lanewise2", "np.fmod")
+        )
         return p.rounded(f"{name}({p.loose(e.a)}, {p.loose(e.b)})", e.dtype), ATOM
     p.operator()
-    name = p.make("vec_floor", "elementwise", '"floor"') if e.op == "//" else p.make("vec_trunc", "elementwise", '"trunc"')
+    name = (
+        p.make("vec_floor", "elementwise", '"floor"') if e.op == "//" else p.make("vec_trunc", "elementwise", '"trunc"')
+    )
     return f"{name}({p.rounded(f'{p.loose(e.a, 10)} / {p.loose(e.b, 11)}', e.dtype)})", ATOM
 
 

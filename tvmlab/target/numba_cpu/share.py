@@ -1,7 +1,7 @@
 """Finds values that a row of stores computes more than once, so that the text can compute them once.
 
-    acc_0 = fma(splat16(at(A, k*2)), load16(B, k*16), acc_0)          B_v = load16(B, k*16)
-    acc_1 = fma(splat16(at(A, k*2 + 1)), load16(B, k*16), acc_1)  ->  acc_0 = fma(splat16(at(A, k*2)), B_v, acc_0)
+acc_0 = fma(splat16(at(A, k*2)), load16(B, k*16), acc_0)          B_v = load16(B, k*16)
+acc_1 = fma(splat16(at(A, k*2 + 1)), load16(B, k*16), acc_1)  ->  acc_0 = fma(splat16(at(A, k*2)), B_v, acc_0)
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ WORTH = (Bin, Broadcast, Call, Cast, Load, Not, Select)
 
 
 class Shared:
-    """Numbers the values of a row of stores; equal numbers mean equal values. `register(buffer, index)`: is it a variable?"""
+    """Numbers the values of a row of stores; equal numbers mean equal values.
+
+    `register(buffer, index)`: is that piece of the buffer a variable?
+    """
 
     def __init__(self, run: Sequence[Store], register: Callable[[Any, Expr], bool]) -> None:
         self.register = register

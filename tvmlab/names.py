@@ -1,0 +1,81 @@
+"""Modules whose names load on first use, and what they say about a name they do not have."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from typing import Any
+
+# whole parts of the classic stack that are not here yet -> what there is instead
+NOT_YET: dict[str, str] = {
+    "autotvm": "tuning is not there yet: measure candidates with module.time_evaluator",
+    "auto_scheduler": "tuning is not there yet: schedules are written by hand with te.create_schedule",
+    "meta_schedule": "tuning is not there yet: schedules are written by hand with te.create_schedule",
+    "rpc": "running on other machines is not there yet: build and run here, on `llvm`, `numba` or `interp`",
+    "relay": "graphs of operators are not there yet: write them with te and topi",
+    "relax": "graphs of operators are not there yet: write them with te and topi",
+    "nnvm": "graphs of operators are not there yet: write them with te and topi",
+    "graph_executor": "graphs of operators are not there yet: write them with te and topi",
+    "graph_runtime": "graphs of operators are not there yet: write them with te and topi",
+    "vta": "the accelerator is not there yet",
+    "micro": "microcontrollers are not there yet; module.export writes C-callable object files",
+    "nvcc": "GPU targets are not there yet: thread bindings lower and print, and run on the target `interp`",
+    "cublas": "GPU targets are not there yet",
+    "cudnn": "GPU targets are not there yet",
+    "rocm": "GPU targets are not there yet",
+    "rocblas": "GPU targets are not there yet",
+    "hybrid": "write the loops with te.extern and tir.ir_builder, or the computation with te.compute",
+    "script": "there is no TensorIR here: te.create_schedule schedules the expression itself",
+    "driver": "tvmlab.lower and tvmlab.build are all there is",
+}
+
+
+def lazy(
+    module: str, where: Mapping[str, str], absent: Mapping[str, str] | None = None
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of a module whose names live elsewhere.
+
+    `where`: name -> module that defines it, `module:other_name`, or a module itself (`=module`).
+    """
+
+    def get(name: str) -> Any:
+        if name not in where:
+            raise missing(module, name, [*where, *public(vars(sys.modules[module]))], absent or {})
+        value = find(where[name], name)
+        setattr(sys.modules[module], name, value)
+        return value
+
+    def names() -> list[str]:
+        return sorted({*where, *public(vars(sys.modules[module]))})
+
+    return get, names
+
+
+def find(place: str, name: str) -> Any:
+    """What `lazy` says lies there."""
+    if place.startswith("="):
+        return import_module(place[1:])
+    home, _, other = place.partition(":")
+    return getattr(import_module(home), other or name)
+
+
+def public(names: Iterable[str]) -> list[str]:
+    return [n for n in names if not n.startswith("_") and n not in ("annotations", "Any", "missing", "lazy")]
+
+
+def missing(module: str, name: str, known: Iterable[str], absent: Mapping[str, str]) -> AttributeError:
+    """What is said about a name that a module with classic names does not have."""
+    short = module.removeprefix("tvmlab.")
+    if name.startswith("_"):  # asked for by machinery, not by a person
+        return AttributeError(f"module {module!r} has no attribute {name!r}")
+    from difflib import get_close_matches
+
+    from .core.error import MissingName
+
+    hint = absent.get(name) or NOT_YET.get(name)
+    if hint:
+        return MissingName("not-in-tvmlab", f"{short}.{name} does not exist in tvmlab", hint=hint)
+    close = get_close_matches(name, sorted(set(known)), n=4)
+    hint = "" if close else f"dir({short}) lists what exists"
+    return MissingName("unknown-name", f"there is no {short}.{name}", legal=[f"{short}.{n}" for n in close], hint=hint)
