@@ -32,6 +32,7 @@ from ..names import missing
 _LATER = {"create_schedule": "tvmlab.face.api", "Schedule": "tvmlab.face.api", "Stage": "tvmlab.face.handle"}
 _ABSENT = {
     "SpecializedCondition": "there is one schedule per shape here",
+    "trace": "to look at values while a program runs, register a function that prints and call it with tir.call_packed",
     "hybrid": "write the loops with te.extern and tir.ir_builder, or the computation with te.compute",
     "gradient": "write the gradient as te.compute expressions",
     "create_prim_func": "there is no TensorIR here: te.create_schedule schedules the expression itself",
