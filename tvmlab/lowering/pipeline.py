@@ -23,6 +23,8 @@ from .obligations import of_bounds
 
 # What `lower` shows: loops a person reads. Each is the name of a file in passes/.
 READABLE = (
+    "rolling_buffer",
+    "inject_prefetch",
     "simplify",
     "hoist_guards",
     "partition_loops",
