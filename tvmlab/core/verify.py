@@ -132,6 +132,9 @@ class Verifier:
                 self.expr(e.mask, facts)
         elif t is Call and e.name == "if_then_else":
             self.choice(e, facts)
+        elif t is Call and e.name == "prefetch" and type(e.args[0]) is Load:  # an address, which may be outside
+            for i in e.args[0].indices:
+                self.expr(i, facts)
         elif t is Let:
             self.expr(e.value, facts)
             self.scope.add(e.var)
