@@ -8,12 +8,13 @@ from functools import cache
 from typing import Any
 
 from ..core.error import ScheduleError, ScheduleTypeError
-from ..core.node import IterVar
+from ..core.node import PARALLEL, TENSORIZED, UNROLLED, VECTORIZED, IterVar
+from ..expr.attrs import StringImm
 from ..expr.tensor import Operation, Tensor
 from ..lowering.obligations import obligations
 from ..schedule import primitives
 from ..schedule.code import to_code
-from ..schedule.state import Stage, State
+from ..schedule.state import Marks, Stage, State
 from ..schedule.trace import Step, Trace
 from .source import caller, place, result_names
 from .verdict import Move, Verdict, ask, moves
@@ -76,6 +77,23 @@ class Schedule:
 
     copy = fork
 
+    def normalize(self) -> Schedule:
+        """A new handle on the schedule with loops that start at 0 (lowering does that by itself)."""
+        made = self.fork()
+        made.apply("normalize")
+        return made
+
+    def create_group(self, outputs: Any, inputs: Any, include_inputs: bool = False) -> GroupHandle:
+        """The stages between `inputs` and `outputs`, to be moved together: `s.create_group(E, [A, B]).compute_at(...)`."""
+        return GroupHandle(self, self.apply("create_group", outputs, inputs, include_inputs))
+
+    @property
+    def groups(self) -> list[GroupHandle]:
+        return [GroupHandle(self, i) for i in self.state.groups]
+
+    def __reduce__(self) -> Any:
+        return _restored, (self.trace.to_json(),)
+
     def verdict(self, primitive: str, /, *args: Any, **kwargs: Any) -> Verdict:
         """May this step be taken? `s.verdict("vectorize", C, k)`; nothing is applied."""
         return ask(self, primitive, args, kwargs)
@@ -124,6 +142,24 @@ class StageHandle:
     is_output = property(lambda self: self.record.is_output)
     double_buffer_on = property(lambda self: self.record.double_buffer)
 
+    env_threads = property(lambda self: list(self.record.env_threads))
+    store_predicate = property(lambda self: self.record.predicate)
+    rolling_buffer_on = property(lambda self: self.record.rolling_buffer)
+
+    @property
+    def iter_var_attrs(self) -> dict[IterVar, IterVarAttr]:
+        """Classic: what is said of the axes that something is said of."""
+        return {a: IterVarAttr(a, m) for a, m in self.record.marks.items()}
+
+    @property
+    def group(self) -> GroupHandle | None:
+        g = self.record.group
+        return None if g is None else GroupHandle(self.schedule, g)
+
+    def same_as(self, other: Any) -> bool:
+        """Is it the same stage of the same schedule?"""
+        return self == other
+
     @property
     def attach_type(self) -> int:
         """The classic numbers: 1 root, 2 inline, 4 inside a loop, 5 scan update."""
@@ -154,6 +190,51 @@ class StageHandle:
 
     def __repr__(self) -> str:
         return f"stage({stage_line(self.record, self.schedule.state)})"
+
+
+class IterVarAttr:
+    """What is said of one leaf, under the classic names (`s[T].iter_var_attrs[xi].iter_type`)."""
+
+    def __init__(self, axis: IterVar, marks: Marks) -> None:
+        self.iter_type = KINDS.get(marks.kind, axis.iter_type)
+        self.bind_thread = marks.thread
+        self.pragma_keys = [StringImm(k) for k, _ in marks.pragmas]
+        self.pragma_values = [v for _, v in marks.pragmas]
+        self.prefetch_data = [t for t, _ in marks.prefetches]
+        self.prefetch_offset = [o for _, o in marks.prefetches]
+        self.tensor_intrin = marks.intrin
+
+
+KINDS = {"unrolled": UNROLLED, "vectorized": VECTORIZED, "parallel": PARALLEL, "tensorized": TENSORIZED}
+
+
+class GroupHandle:
+    """Stages that move together: what `s.create_group` gives."""
+
+    def __init__(self, schedule: Schedule, index: int) -> None:
+        self.schedule, self.index = schedule, index
+
+    @property
+    def stages(self) -> list[StageHandle]:
+        return [StageHandle(self.schedule, i) for i in self.schedule.state.groups[self.index].members]
+
+    def compute_at(self, parent: Any, scope: IterVar) -> GroupHandle:
+        """Compute all of them inside the loop `scope` of the stage `parent`."""
+        self.schedule.apply("group_compute_at", self.index, parent, scope)
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GroupHandle) and (self.schedule, self.index) == (other.schedule, other.index)
+
+    def __hash__(self) -> int:
+        return hash((id(self.schedule), self.index))
+
+    def __repr__(self) -> str:
+        return f"group {self.index}: {', '.join(s.record.name for s in self.stages)}"
+
+
+def _restored(text: str) -> Schedule:
+    return Schedule(Trace.from_json(text))
 
 
 def _method(schedule: Schedule, name: str, *first: Any) -> Any:

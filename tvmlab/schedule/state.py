@@ -138,7 +138,7 @@ class Stage:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Stages that move together; `stage`'s attach point is the group's."""
+    """Stages that move together, those of inner groups included; `attach`: where the last `compute_at` put them."""
 
     index: int
     members: tuple[int, ...]
