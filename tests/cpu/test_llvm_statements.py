@@ -418,3 +418,28 @@ def test_an_expanded_loop_uses_one_slot_for_its_temporary() -> None:
     out = np.zeros(8, "float32")
     c.call((out,), ())
     np.testing.assert_array_equal(out, np.arange(8))
+
+
+def test_overlapping_stores_of_any_length_are_seen_by_later_loads() -> None:
+    """Random straight-line code of vector and scalar accesses to one array, against NumPy."""
+    for seed in range(20):
+        r = np.random.default_rng(seed)
+        size = 40
+        a, b, memory, steps, out = buf("A", size), buf("B", 600), np.arange(size, dtype="float32"), [], []
+        x = memory.copy()
+        for _ in range(40):
+            n, stride = int(r.choice([1, 2, 3, 8, 13])), int(r.choice([1, 1, 1, 2]))
+            at = int(r.integers(0, size - n * stride + 1))
+            index = ramp(at, n, stride) if n > 1 else const(at)
+            where = slice(at, at + (n - 1) * stride + 1, stride)
+            if r.random() < 0.5:
+                value = float(r.integers(0, 100))
+                steps.append(store(a, index, value))
+                memory[where] = value
+            else:
+                steps.append(store(b, ramp(len(out), n) if n > 1 else const(len(out)), load(a, index)))
+                out += list(memory[where])
+        got = np.zeros(600, "float32")
+        run(program("line", (a, b), Seq(tuple(steps))), x, got)
+        np.testing.assert_array_equal(got[: len(out)], out)
+        np.testing.assert_array_equal(x, memory)

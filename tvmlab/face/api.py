@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..core import verify
 from ..core.error import BuildError, ScheduleTypeError, TVMError
 from ..core.node import Buffer
 from ..core.program import Function, Program
@@ -93,6 +94,7 @@ def build(
     record = as_target(target or Target.current() or "llvm")
     program = lower(inputs, args, name, binds, config=chosen)
     refuse_open(program)
+    verify.check(program)
     program = pipeline.run(program, (*pipeline.FLAT, *record.kind.passes), chosen)
     return Module(program.entry, record, record.kind.compile(program, record))
 

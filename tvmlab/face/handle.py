@@ -16,6 +16,7 @@ from ..schedule import primitives
 from ..schedule.code import to_code
 from ..schedule.state import Marks, Stage, State
 from ..schedule.trace import Step, Trace
+from .group import GroupHandle
 from .source import caller, place, result_names
 from .verdict import Move, Verdict, ask, moves
 
@@ -48,6 +49,10 @@ class Schedule:
         return [s.op for s in self.state.in_order if s.is_output]
 
     @property
+    def groups(self) -> list[GroupHandle]:
+        return [GroupHandle(self, i) for i in self.state.groups]
+
+    @property
     def stage_map(self) -> dict[Operation, StageHandle]:
         return {op: StageHandle(self, i) for op, i in self.state.alias.items()}
 
@@ -78,18 +83,12 @@ class Schedule:
     copy = fork
 
     def normalize(self) -> Schedule:
-        """A new handle on the schedule with loops that start at 0 (lowering does that by itself)."""
-        made = self.fork()
-        made.apply("normalize")
-        return made
+        """A copy. Lowering itself substitutes inlined stages and moves attach points; its loops all begin at zero."""
+        return self.fork()
 
     def create_group(self, outputs: Any, inputs: Any, include_inputs: bool = False) -> GroupHandle:
-        """The stages between `inputs` and `outputs`, to be moved together: `s.create_group(E, [A, B]).compute_at(...)`."""
+        """The stages from `inputs` (left out unless asked for) to `outputs`, as one thing to place."""
         return GroupHandle(self, self.apply("create_group", outputs, inputs, include_inputs))
-
-    @property
-    def groups(self) -> list[GroupHandle]:
-        return [GroupHandle(self, i) for i in self.state.groups]
 
     def __reduce__(self) -> Any:
         return _restored, (self.trace.to_json(),)
@@ -144,17 +143,11 @@ class StageHandle:
 
     env_threads = property(lambda self: list(self.record.env_threads))
     store_predicate = property(lambda self: self.record.predicate)
-    rolling_buffer_on = property(lambda self: self.record.rolling_buffer)
 
     @property
     def iter_var_attrs(self) -> dict[IterVar, IterVarAttr]:
         """Classic: what is said of the axes that something is said of."""
         return {a: IterVarAttr(a, m) for a, m in self.record.marks.items()}
-
-    @property
-    def group(self) -> GroupHandle | None:
-        g = self.record.group
-        return None if g is None else GroupHandle(self.schedule, g)
 
     def same_as(self, other: Any) -> bool:
         """Is it the same stage of the same schedule?"""
@@ -179,6 +172,11 @@ class StageHandle:
             raise AttributeError(_unknown(f"stage {self.record.name}", name, schedule_level=False))
         return _method(self.schedule, name, self.index)
 
+    @property
+    def group(self) -> GroupHandle | None:
+        found = self.record.group
+        return None if found is None else GroupHandle(self.schedule, found)
+
     def __dir__(self) -> list[str]:
         return sorted({*object.__dir__(self), *filter(takes_stage, primitives.names())})
 
@@ -192,6 +190,9 @@ class StageHandle:
         return f"stage({stage_line(self.record, self.schedule.state)})"
 
 
+KINDS = {"unrolled": UNROLLED, "vectorized": VECTORIZED, "parallel": PARALLEL, "tensorized": TENSORIZED}
+
+
 class IterVarAttr:
     """What is said of one leaf, under the classic names (`s[T].iter_var_attrs[xi].iter_type`)."""
 
@@ -203,34 +204,6 @@ class IterVarAttr:
         self.prefetch_data = [t for t, _ in marks.prefetches]
         self.prefetch_offset = [o for _, o in marks.prefetches]
         self.tensor_intrin = marks.intrin
-
-
-KINDS = {"unrolled": UNROLLED, "vectorized": VECTORIZED, "parallel": PARALLEL, "tensorized": TENSORIZED}
-
-
-class GroupHandle:
-    """Stages that move together: what `s.create_group` gives."""
-
-    def __init__(self, schedule: Schedule, index: int) -> None:
-        self.schedule, self.index = schedule, index
-
-    @property
-    def stages(self) -> list[StageHandle]:
-        return [StageHandle(self.schedule, i) for i in self.schedule.state.groups[self.index].members]
-
-    def compute_at(self, parent: Any, scope: IterVar) -> GroupHandle:
-        """Compute all of them inside the loop `scope` of the stage `parent`."""
-        self.schedule.apply("group_compute_at", self.index, parent, scope)
-        return self
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, GroupHandle) and (self.schedule, self.index) == (other.schedule, other.index)
-
-    def __hash__(self) -> int:
-        return hash((id(self.schedule), self.index))
-
-    def __repr__(self) -> str:
-        return f"group {self.index}: {', '.join(s.record.name for s in self.stages)}"
 
 
 def _restored(text: str) -> Schedule:
@@ -277,7 +250,7 @@ def _bare(parameter: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    return value.index if isinstance(value, StageHandle) else value
+    return value.index if isinstance(value, (StageHandle, GroupHandle)) else value
 
 
 def stage_line(s: Stage, state: State) -> str:

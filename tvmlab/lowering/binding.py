@@ -18,7 +18,23 @@ from ..core.affine import Facts, Lin, floormod, lin, number, product, simplify, 
 from ..core.affine import to_expr as form_expr
 from ..core.build import binary, const
 from ..core.error import ScheduleError
-from ..core.node import Alloc, AllReduce, Attr, Broadcast, Buffer, Call, Expr, For, Let, LetStmt, Load, Ramp, Stmt, Store, Var
+from ..core.node import (
+    Alloc,
+    AllReduce,
+    Attr,
+    Broadcast,
+    Buffer,
+    Call,
+    Expr,
+    For,
+    Let,
+    LetStmt,
+    Load,
+    Ramp,
+    Stmt,
+    Store,
+    Var,
+)
 from ..core.text import show
 from ..core.walk import map_children, replace, walk
 
@@ -142,7 +158,7 @@ class Binder:
         have = self.values.get(e) if isinstance(e, Var) else lin(e, self.facts, self.values)
         if have is None:
             self.values[e] = value
-            self.source[e] = what  # type: ignore[index]
+            self.source[e] = what
         elif not zero(have - value):
             first = f" (it is {_text(have)} by {self.source[e]})" if e in self.source else ""  # type: ignore[index]
             raise self.refuse("intrin-variable", f"{what} is declared as {show(e)}{first}, but is {_text(value)} here")
@@ -150,7 +166,9 @@ class Binder:
     def _check_kind(self, declared: Buffer, region: Region) -> None:
         real = region.buffer
         if declared.dtype != real.dtype:
-            raise self.refuse("intrin-dtype", f"buffer {declared.name} is {declared.dtype}, {region.name} is {real.dtype}")
+            raise self.refuse(
+                "intrin-dtype", f"buffer {declared.name} is {declared.dtype}, {region.name} is {real.dtype}"
+            )
         if declared.scope != real.scope:
             raise self.refuse(
                 "intrin-scope",
@@ -167,7 +185,9 @@ class Binder:
 
     def _view(self, declared: Buffer, region: Region, kept: tuple[int, ...], mask: int) -> View:
         real = region.buffer
-        strides = [lin(s) for s in real.strides] if real.strides is not None else row_major([lin(n) for n in real.shape])
+        strides = (
+            [lin(s) for s in real.strides] if real.strides is not None else row_major([lin(n) for n in real.shape])
+        )
         start = number(0) if real.offset is None else lin(real.offset)
         axes = [number(0) if one(region.extents[k]) else var(Var(f"x{k}")) for k in kept]
         facts = self.facts
@@ -323,7 +343,8 @@ class _Rewriter:
             return tuple(wide_expr(x) for x in region.place(position))
         if region.moved:
             raise self.binder.refuse(
-                "intrin-vector", f"a vector access of {view.declared.name} cannot follow the transformed layout of {region.name}"
+                "intrin-vector",
+                f"a vector access of {view.declared.name} cannot follow the transformed layout of {region.name}",
             )
         made = [wide_expr(x) for x in region.place(region.low)]
         for k, i in zip(view.kept, given, strict=True):
@@ -335,7 +356,7 @@ class _Rewriter:
             return replace(n, args=tuple(self.array(a) for a in n.args))
         if n.name != "access_ptr" or n.args[0] not in self.binder.by_data:
             return map_children(n, self.visit)
-        view = self.binder.by_data[n.args[0]]  # type: ignore[index]
+        view = self.binder.by_data[n.args[0]]
         data, start, extent, mask = n.args
         at = lin(self.visit(start), self.binder.facts)
         if view.declared.offset is None:
@@ -365,12 +386,22 @@ class _Rewriter:
 
     def attribute(self, n: Attr) -> Attr:
         view = self.binder.views.get(n.about) if isinstance(n.about, Buffer) else None
-        about = view.region.buffer if view else self.own.get(n.about, n.about) if isinstance(n.about, (Buffer, Var)) else n.about
+        about = (
+            view.region.buffer
+            if view
+            else self.own.get(n.about, n.about)
+            if isinstance(n.about, (Buffer, Var))
+            else n.about
+        )
         return replace(map_children(n, self.visit), about=about)
 
     def all_reduce(self, n: AllReduce) -> AllReduce:
         made = map_children(n, self.visit)
-        return replace(made, buffers=tuple(self.own.get(b, b) for b in n.buffers), threads=tuple(self.own.get(t, t) for t in n.threads))
+        return replace(
+            made,
+            buffers=tuple(self.own.get(b, b) for b in n.buffers),
+            threads=tuple(self.own.get(t, t) for t in n.threads),
+        )
 
 
 HANDLERS: dict[type, Callable[[_Rewriter, Any], Any]] = {
@@ -384,7 +415,8 @@ def wide_expr(x: Lin, dtype: str | None = None) -> Expr:
     """The form in the width of its variables (or as `dtype`)."""
     if dtype is None or not dt.is_int(dtype):
         dtype = "int64" if any(isinstance(a, Var) and a.dtype == "int64" for a in x.terms) else "int32"
-    return form_expr(x, dtype)
+    made: Expr = form_expr(x, dtype)
+    return made
 
 
 def _shifted(base: Expr, i: Expr) -> Expr:

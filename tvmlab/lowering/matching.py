@@ -94,7 +94,9 @@ def commuted(bodies: tuple[Expr, ...]) -> Iterator[tuple[Expr, ...]]:
 def _match(site: Site, bodies: Sequence[Expr]) -> Matched:
     declared = site.intrin.op
     if not isinstance(declared, ComputeOp):
-        raise site.refuse("intrin-declared", f"it is declared by a {declared.kind}, loops can only be compared with a te.compute")
+        raise site.refuse(
+            "intrin-declared", f"it is declared by a {declared.kind}, loops can only be compared with a te.compute"
+        )
     extents = block(site)
     env, facts = _axes(site, declared, extents)
     _check_kinds(site, declared, bodies)
@@ -250,7 +252,9 @@ def _pairs(site: Site, declared: ComputeOp, bodies: Sequence[Expr]) -> list[tupl
                 _sides(site, declared, bodies),
             )
         if e.dtype != f.dtype:
-            raise site.refuse("intrin-dtype", f"input {e.buffer.name} is declared as {e.dtype}, {f.buffer.name} is {f.dtype}")
+            raise site.refuse(
+                "intrin-dtype", f"input {e.buffer.name} is declared as {e.dtype}, {f.buffer.name} is {f.dtype}"
+            )
     return list(zip(have, want, strict=True))
 
 
@@ -264,7 +268,9 @@ def _region(site: Site, t: Tensor, reads: Sequence[Load], env: dict[Any, Lin], f
             x = lin(i, facts, env)
             lo, hi = relax(x, facts, over, -1), relax(x, facts, over, 1)
             if lo is None or hi is None or _uses(lo, over) or _uses(hi, over):
-                raise site.refuse("intrin-region", f"the region of {f.buffer.name} that is read cannot be told from {show(f)}")
+                raise site.refuse(
+                    "intrin-region", f"the region of {f.buffer.name} that is read cannot be told from {show(f)}"
+                )
             if n == 0:
                 low.append(lo)
                 high.append(hi)
@@ -292,7 +298,11 @@ def _check_part(site: Site, part: Part) -> None:
     raise site.refuse(
         "intrin-region",
         f"it reads another region of {part.found.name} than it declares",
-        [f"declared  {part.declared.name}[{', '.join(map(show, shape))}]", f"found     {part}", *_first_apart(want, have)],
+        [
+            f"declared  {part.declared.name}[{', '.join(map(show, shape))}]",
+            f"found     {part}",
+            *_first_apart(want, have),
+        ],
         "split or reorder so that the loops inside touch a region of the declared shape",
     )
 
@@ -325,7 +335,13 @@ def first_apart(a: Any, b: Any, facts: Facts) -> tuple[Any, Any] | None:
     """The smallest parts, in the same place, in which two expressions differ; None when they are the same."""
     if a is b:
         return None
-    if isinstance(a, Expr) and isinstance(b, Expr) and a.dtype == b.dtype and dt.is_int(a.dtype) and dt.lanes(a.dtype) == 1:
+    if (
+        isinstance(a, Expr)
+        and isinstance(b, Expr)
+        and a.dtype == b.dtype
+        and dt.is_int(a.dtype)
+        and dt.lanes(a.dtype) == 1
+    ):
         if zero(lin(a, facts) - lin(b, facts)):
             return None
     if type(a) is not type(b) or isinstance(a, Var):
@@ -358,7 +374,9 @@ def _sides(site: Site, declared: ComputeOp, bodies: Sequence[Expr]) -> list[str]
     return lines
 
 
-def _different(site: Site, declared: ComputeOp, bodies: Sequence[Expr], apart: tuple[Any, Any] | None = None) -> ScheduleError:
+def _different(
+    site: Site, declared: ComputeOp, bodies: Sequence[Expr], apart: tuple[Any, Any] | None = None
+) -> ScheduleError:
     lines = _sides(site, declared, bodies)
     if apart is not None:
         names = Names()

@@ -49,7 +49,8 @@ def normalise(state: State) -> Ready:
                 continue
             notes.append(f"{stage.name} is read by an operation that is no te.compute: it stays at the root")
             stage = replace(stage, attach=Attach())
-        kept.append(stage)
+        place = state.attach_of(stage)
+        kept.append(stage if place is stage.attach else replace(stage, attach=place))
     table = {s.index: s for s in kept}
     for scan in [s for s in kept if s.op.kind == "scan"]:
         for index in cell(scan.op, home, table):

@@ -83,8 +83,6 @@ class Writer:
         args = dict(step.args)
         target = self.s
         parameters = primitives.parameters(step.primitive)
-        if step.primitive == "normalize":
-            return f"{self.s} = {self.s}.normalize()"
         if parameters[0] == "stage":
             target = self.stage(state.stages[args.pop("stage")])
         texts: list[str] = []

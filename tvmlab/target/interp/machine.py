@@ -302,16 +302,24 @@ class Machine:
         return m.data[offset : offset + extent]
 
     def view(
-        self, m: Memory, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], mask: int, site: int, loops: Loops,
+        self,
+        m: Memory,
+        offset: int,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        mask: int,
+        site: int,
+        loops: Loops,
         version: int,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         """array_view: a part with strides, as an array on the same memory."""
         addresses = offset + sum(i * s for i, s in zip(np.ix_(*map(np.arange, shape)), strides)) if shape else offset
         places = np.asarray(addresses).ravel().tolist()
-        if places and not (0 <= min(places) and max(places) < m.size):
+        first, last = (min(places), max(places)) if places else (0, -1)
+        if first < 0 or last >= m.size:
             name = (m.buffer.logical or m.buffer).name
             verb = "write" if mask & 2 else "read"
-            text = f"elements {min(places)}..{max(places)} are not all in {span(m.size)}; its shape is {m.logical or m.shape}"
+            text = f"elements {first}..{last} are not all in {span(m.size)}; its shape is {m.logical or m.shape}"
             self.report(site, loops, f"out-of-bounds-{verb}", f"array outside {name}: {text}", index=m.element(offset))
             return np.zeros(shape, m.data.dtype)
         self.touch(m, places, mask, site, loops, version)
