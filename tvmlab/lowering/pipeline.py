@@ -63,7 +63,9 @@ def parameters(state: State, args: Sequence[Any], binds: Mapping[Any, Buffer]) -
     params: list[Buffer | Var] = []
     buffers: dict[Any, Buffer] = {}
     for position, a in enumerate(args):
-        if isinstance(a, Tensor):
+        if isinstance(a, Tensor) and isinstance(a.op, PlaceholderOp) and a.op not in state.alias:
+            params.append(binds.get(a) or Buffer(identifier(a.name), a.shape, a.dtype))  # nobody reads it
+        elif isinstance(a, Tensor):
             current = state.stage_of(a).op.outputs[a.value_index]
             stage = state.stage_of(a)
             shape = current.shape
