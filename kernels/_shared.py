@@ -126,10 +126,10 @@ def work(op: te.Operation) -> int:
     return prod(constant(a.dom.extent, 1 << 20) for a in (*op.axis, *op.reduce_axis))
 
 
-def in_parallel(stage: Any, axes: Iterable[Any], at_least: int = 64) -> Any:
+def in_parallel(stage: Any, axes: Iterable[Any], at_least: int = 64, op: Any = None) -> Any:
     """As many of the outer axes, fused, as it takes to have work for every core; gives that axis.
 
-    Little work stays with one thread.
+    Little work stays with one thread: the work of `op`, which is the operation before rfactor took its sums apart.
     """
     outer, *rest = axes
     count = constant(outer.dom.extent, at_least)
@@ -138,7 +138,7 @@ def in_parallel(stage: Any, axes: Iterable[Any], at_least: int = 64) -> Any:
             break
         count *= constant(axis.dom.extent, at_least)
         outer = stage.fuse(outer, axis)
-    if work(stage.op) >= WORTH_THREADS:
+    if work(op or stage.op) >= WORTH_THREADS:
         stage.parallel(outer)
     return outer
 

@@ -56,11 +56,12 @@ def schedule_dense(s: Any, op: Any) -> None:
     partial = s.rfactor(op.output(0), lanes)
     part = s[partial]
     first, i, j = part.op.axis
-    part.reorder(i, j, *part.op.reduce_axis, first)
+    part.reorder(i, *part.op.reduce_axis, j, first)
+    part.unroll(j)
     part.vectorize(first)
     i, j = stage.op.axis
-    # neighbouring outputs share the row of the data, and their sums do not wait for each other
-    part.compute_at(stage, _shared.in_parallel(stage, [i, j], at_least=1 << 20))
+    jo, _ = stage.split(j, factor=4)  # neighbouring outputs share the row of the data; their sums do not wait in turn
+    part.compute_at(stage, _shared.in_parallel(stage, [i, jo], at_least=1 << 20, op=op))
 
 
 def schedule_cpu(outs: Any) -> Any:

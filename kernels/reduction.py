@@ -169,7 +169,7 @@ def schedule_reduction(s: Any, op: Any) -> None:
     axes = list(stage.op.axis)
     if not axes:
         return
-    outer = _shared.in_parallel(stage, axes)
+    outer = _shared.in_parallel(stage, axes, op=op)
     inner = stage.leaf_iter_vars[-2]
     part.compute_at(stage, inner if inner.iter_type == outer.iter_type else outer)
 
