@@ -159,12 +159,6 @@ def test_stars_import_names_only():
         (te, "gradient", "te.gradient does not exist in tvmlab\n  write the gradient as te.compute expressions"),
         (
             te,
-            "create_prim_func",
-            "te.create_prim_func does not exist in tvmlab\n"
-            "  there is no TensorIR here: te.create_schedule schedules the expression itself",
-        ),
-        (
-            te,
             "extern_primfunc",
             "te.extern_primfunc does not exist in tvmlab\n"
             "  there is no TensorIR here: te.extern takes a statement built with tir.ir_builder",
