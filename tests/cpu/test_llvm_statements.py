@@ -469,7 +469,7 @@ def test_masks_of_indices_are_made_once_and_known_ones_not_at_all() -> None:
 def test_masks_of_every_comparison(op: str) -> None:
     n = Var("n")
     b, out = buf("B", 24), np.zeros(24, "float32")
-    mask = lambda i: Bin(op, ramp(i * 8 - 3, 8, 2), splat(n + i, 8), "boolx8")
+    mask = lambda i: Bin(op, ramp(i * 8 - 3, 8, 3), ramp(n + i, 8), "boolx8")
     body = loop("i", 3, lambda i: store(b, ramp(i * 8, 8), 1.0, mask(i)))
     flat = loop("i", 3, lambda i: store(b, ramp(i * 8, 8), 1.0, mask(i)), "unrolled")
     want = {
@@ -486,7 +486,7 @@ def test_masks_of_every_comparison(op: str) -> None:
         for size in (-9, -1, 0, 4, 11, 30):
             out[:] = 0
             c.call((out,), (size,))
-            np.testing.assert_array_equal(out, want[op](i * 8 - 3 + 2 * lane, size + i))
+            np.testing.assert_array_equal(out, want[op](i * 8 - 3 + 3 * lane, size + i + lane))
 
 
 def test_a_masked_accumulator_is_a_register() -> None:
@@ -506,3 +506,14 @@ def test_a_masked_accumulator_is_a_register() -> None:
     for row in x.reshape(10, 16):
         want += row
     np.testing.assert_array_equal(out, np.where(np.arange(16) < 11, want, 7))
+
+
+def test_two_ways_to_name_one_element() -> None:
+    a, b, n = buf("A", 4), buf("B", 4), Var("n")
+    x, out = np.arange(4, dtype="float32"), np.zeros(4, "float32")
+    steps = Seq((
+        store(b, 0, load(a, 2)), store(a, n, 7.0), store(b, 1, load(a, 2)), store(b, 2, load(a, n)),
+        store(a, 2, 8.0), store(b, 3, load(a, n)),
+    ))  # fmt: skip
+    run(program("alias", (a, b, n), steps), x, out, scalars=(2,))
+    assert out.tolist() == [2, 7, 7, 8]
