@@ -6,7 +6,7 @@ from typing import Any
 
 from tvmlab import te
 
-from . import _shared
+from . import _rows, _shared
 
 
 def _layer(size: int, in_channel: int, out_channel: int, kernel: int, stride: int) -> dict[str, Any]:
@@ -168,3 +168,61 @@ def schedule_conv2d_nhwc(s: Any, op: Any) -> None:
 def schedule_cpu(outs: Any) -> Any:
     plan = lambda s, op: (schedule_conv2d_nhwc if op.tag.endswith("nhwc") else schedule_conv2d_nchw)(s, op)
     return _shared.schedule(outs, plan, lambda op: op.tag.removeprefix("group_") in ("conv2d_nchw", "conv2d_nhwc"))
+
+
+# ---------------------------------------------------------------- fast on CPUs
+
+
+def cpu(
+    height: int,
+    width: int,
+    in_channel: int,
+    out_channel: int,
+    kernel: Any,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    batch: int = 1,
+    dtype: str = "float32",
+) -> tuple[Any, list[Any]]:
+    """(schedule, [data, kernel, out]) of an NCHW convolution as `_rows` writes it: a tile of channels by positions in
+    registers, the taps outside it."""
+    kh, kw = _shared.as_tuple(kernel, 2)
+    data = te.placeholder((batch, in_channel, height, width), dtype, name="data")
+    weight = te.placeholder((out_channel, in_channel, kh, kw), dtype, name="kernel")
+    g = _rows.Geometry(data, (kh, kw), stride, padding, dilation)
+    padded = _rows.padded_phases(data, g)
+    rc, ry, rx = (te.reduce_axis((0, x), name=r) for x, r in zip((in_channel, kh, kw), ("rc", "ry", "rx")))
+
+    def element(n: Any, o: Any, q: Any) -> Any:
+        py, px, row, column = g.tap(q, ry, rx)
+        return te.sum(padded[n, rc, py, px, row, column] * weight[o, rc, ry, rx], axis=[rc, ry, rx])
+
+    sums = te.compute((batch, out_channel, g.span), element, name="R")
+    out = _rows.from_rows(sums, g)
+    s = te.create_schedule(out.op)
+    _rows.lay_rows(s, padded, g)
+    tile_rows(s, sums, rows=8 if out_channel % 8 == 0 else 6, vectors=3)
+    _rows.copy_out(s, out)
+    return s, [data, weight, out]
+
+
+def tile_rows(s: Any, sums: Any, rows: int, vectors: int) -> None:
+    """n, qo, oo, rc, ry, rx, [rows x vectors]: the tile's sums stay in registers while the taps run."""
+    tile = s.cache_write(sums, "local")
+    n, o, q = s[sums].op.axis
+    lanes = _shared.LANES
+    qo, qi = s[sums].split(q, factor=vectors * lanes)
+    oo, oi = s[sums].split(o, factor=rows)
+    qv, ql = s[sums].split(qi, factor=lanes)
+    s[sums].reorder(n, qo, oo, oi, qv, ql)
+    s[sums].unroll(oi)
+    s[sums].unroll(qv)
+    s[sums].vectorize(ql)
+    s[tile].compute_at(s[sums], oo)
+    n, o, q = s[tile].op.axis
+    qv, ql = s[tile].split(q, factor=lanes)
+    s[tile].reorder(n, *s[tile].op.reduce_axis, o, qv, ql)
+    s[tile].unroll(o)
+    s[tile].unroll(qv)
+    s[tile].vectorize(ql)

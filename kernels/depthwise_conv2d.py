@@ -6,7 +6,7 @@ from typing import Any
 
 from tvmlab import te
 
-from . import _shared
+from . import _rows, _shared
 from .conv2d import padded
 
 
@@ -137,3 +137,60 @@ def schedule_depthwise_nhwc(s: Any, op: Any) -> None:
 def schedule_cpu(outs: Any) -> Any:
     plan = lambda s, op: (schedule_depthwise_nhwc if op.tag.endswith("nhwc") else schedule_depthwise_nchw)(s, op)
     return _shared.schedule(outs, plan, lambda op: op.tag in ("depthwise_conv2d_nchw", "depthwise_conv2d_nhwc"))
+
+
+# ---------------------------------------------------------------- fast on CPUs
+
+
+def cpu(
+    height: int,
+    width: int,
+    channel: int,
+    kernel: Any,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    batch: int = 1,
+    dtype: str = "float32",
+) -> tuple[Any, list[Any]]:
+    """(schedule, [data, kernel, out]) of an NCHW depthwise convolution as `_rows` writes it, channel by channel."""
+    kh, kw = _shared.as_tuple(kernel, 2)
+    data = te.placeholder((batch, channel, height, width), dtype, name="data")
+    weight = te.placeholder((channel, 1, kh, kw), dtype, name="kernel")
+    g = _rows.Geometry(data, (kh, kw), stride, padding, dilation)
+    padded = _rows.padded_phases(data, g)
+    ry, rx = te.reduce_axis((0, kh), name="ry"), te.reduce_axis((0, kw), name="rx")
+
+    def element(n: Any, c: Any, q: Any) -> Any:
+        py, px, row, column = g.tap(q, ry, rx)
+        return te.sum(padded[n, c, py, px, row, column] * weight[c, 0, ry, rx], axis=[ry, rx])
+
+    sums = te.compute((batch, channel, g.span), element, name="R")
+    out = _rows.from_rows(sums, g)
+    s = te.create_schedule(out.op)
+    _rows.lay_rows(s, padded, g)
+    by_channel(s, padded, sums, out)
+    _rows.copy_out(s, out)
+    return s, [data, weight, out]
+
+
+def by_channel(s: Any, padded: Any, sums: Any, out: Any, vectors: int = 4) -> None:
+    """One channel at a time, so that its padded rows and its sums stay in the nearest cache."""
+    lanes = _shared.LANES
+    tile = s.cache_write(sums, "local")
+    q = s[sums].op.axis[-1]
+    qo, qi = s[sums].split(q, factor=vectors * lanes)
+    qv, ql = s[sums].split(qi, factor=lanes)
+    s[sums].unroll(qv)
+    s[sums].vectorize(ql)
+    s[tile].compute_at(s[sums], qo)
+    n, c, q = s[tile].op.axis
+    ry, rx = s[tile].op.reduce_axis
+    qv, ql = s[tile].split(q, factor=lanes)
+    s[tile].reorder(n, c, ry, rx, qv, ql)
+    for axis in (ry, rx, qv):
+        s[tile].unroll(axis)
+    s[tile].vectorize(ql)
+    channel = s[out].op.axis[1]
+    s[sums].compute_at(s[out], channel)
+    s[padded].compute_at(s[out], channel)

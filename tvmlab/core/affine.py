@@ -159,6 +159,8 @@ class Facts:
         return made
 
     def with_loop(self, v: Var, lo: Expr, extent: Expr) -> Facts:
+        if type(lo) is Const and type(extent) is Const:
+            return self.with_range(v, Lin({}, lo.value), Lin({}, lo.value + extent.value - 1))
         first, n = lin(lo, self), lin(extent, self)
         return self.with_range(v, first, first + n - 1)
 
@@ -440,7 +442,7 @@ def relax(x: Lin, facts: Facts, over: Iterable[Var], sign: int) -> Lin | None:
 
 
 def _bound(x: Lin, facts: Facts, sign: int, over: frozenset[int] | None) -> Lin | None:
-    order = facts.order
+    order, ranges = facts.order, facts.ranges
     for _ in range(200):
         inner, depth = None, -1
         for atom in x.terms:
@@ -449,11 +451,16 @@ def _bound(x: Lin, facts: Facts, sign: int, over: frozenset[int] | None) -> Lin 
                 inner, depth = atom, d
         if inner is None:
             return x
-        c = x.terms[inner]
-        value = _atom_bound(inner, facts, sign if c > 0 else -sign, over)
+        terms = dict(x.terms)
+        c = terms.pop(inner)
+        if type(inner) is Var:
+            value: Lin | None = ranges[inner][1 if (c > 0) == (sign > 0) else 0]
+        else:
+            value = _atom_bound(inner, facts, sign if c > 0 else -sign, over)
         if value is None:
             return None
-        x = Lin({a: k for a, k in x.terms.items() if a is not inner}, x.const) + value * c
+        rest = Lin(terms, x.const + value.const * c)
+        x = rest + Lin(value.terms, 0) * c if value.terms else rest
     return None
 
 
@@ -641,8 +648,10 @@ def _compare(op: str, d: Lin, facts: Facts) -> bool | None:
 
 
 def to_expr(x: Lin, dtype: str = "int32") -> Expr:
-    """Positive terms first, then the negative ones, the constant last."""
+    """Positive terms first, then the negative ones, the constant last (first, in `7 - i`)."""
     total: Expr | None = None
+    if x.const > 0 and x.terms and all(c < 0 for c in x.terms.values()):
+        total, x = Const(x.const, dtype), Lin(x.terms)
     for positive in (True, False):
         for atom, c in x.terms.items():
             if (c > 0) != positive:

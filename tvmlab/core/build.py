@@ -305,6 +305,8 @@ def _method(op: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
     def apply(self: Any, other: Any) -> Any:
         if not isinstance(other, (Operand, int, float)) and not (hasattr(other, "as_expr") or hasattr(other, "item")):
             return NotImplemented
+        if getattr(other, "takes_arithmetic", False):  # a whole tensor: its own methods answer
+            return NotImplemented
         a, b = (other, self) if swapped else (self, other)
         if op in ("&", "|"):
             ea, eb = to_expr(a), to_expr(b)

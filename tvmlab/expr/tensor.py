@@ -17,6 +17,7 @@ from ..core.build import to_expr
 from ..core.error import ExpressionError, TVMError
 from ..core.node import DATA, REDUCE, Expr, IterVar, Load, Operand, Range, Reduce, Var
 from ..core.walk import walk
+from .attrs import Attrs
 
 
 class Operation:
@@ -25,7 +26,7 @@ class Operation:
     kind = "operation"
 
     def __init__(self, name: str, tag: str = "", attrs: dict[str, Any] | None = None) -> None:
-        self.name, self.tag, self.attrs = name, tag, dict(attrs or {})
+        self.name, self.tag, self.attrs = name, tag, Attrs(attrs)
         self.outputs: tuple[Tensor, ...] = ()
         self.axis: tuple[IterVar, ...] = ()
         self.reduce_axis: tuple[IterVar, ...] = ()
@@ -53,6 +54,10 @@ class Operation:
 
     def __repr__(self) -> str:
         return f"{self.kind}({self.name})"
+
+
+# arithmetic of whole tensors, operator -> function of two operands; filled by tvmlab.topi when that is imported
+ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {}
 
 
 class Tensor(Operand):
@@ -90,8 +95,20 @@ class Tensor(Operand):
                 "whole-tensor",
                 f"tensor {self.name} has {self.ndim} dimensions: arithmetic works on its elements",
                 legal=[f"{self.name}[{', '.join(names)}]"],
+                hint="operators on whole tensors are in tvmlab.topi: once it is imported, A + B - C * D / E works too",
             )
         return read(self, ())
+
+    @property
+    def takes_arithmetic(self) -> bool:
+        """Do operators work on the tensor as a whole (rather than on its only element, or not at all)?"""
+        return bool(ARITHMETIC) and self.ndim > 0
+
+    def __neg__(self) -> Any:
+        return self * (-1.0 if dt.is_float(self.dtype) else -1)
+
+    def astype(self, dtype: str) -> Any:
+        return ARITHMETIC["astype"](self, dtype) if self.takes_arithmetic else Operand.astype(self, dtype)
 
     def __hash__(self) -> int:
         return object.__hash__(self)
@@ -114,6 +131,22 @@ class Tensor(Operand):
         from ..core.text import show
 
         return f"Tensor(shape=[{', '.join(show(s) for s in self.shape)}], op.name={self.op.name})"
+
+
+def _operator(method: str, op: str, swapped: bool) -> Callable[[Tensor, Any], Any]:
+    of_elements: Callable[[Tensor, Any], Any] = getattr(Operand, method)
+
+    def apply(self: Tensor, other: Any) -> Any:
+        if not self.takes_arithmetic and not getattr(other, "takes_arithmetic", False):
+            return of_elements(self, other)
+        return ARITHMETIC[op](other, self) if swapped else ARITHMETIC[op](self, other)
+
+    return apply
+
+
+for _name, _op in {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%"}.items():
+    setattr(Tensor, f"__{_name}__", _operator(f"__{_name}__", _op, swapped=False))
+    setattr(Tensor, f"__r{_name}__", _operator(f"__r{_name}__", _op, swapped=True))
 
 
 class TensorSlice(Operand):

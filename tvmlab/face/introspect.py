@@ -120,12 +120,12 @@ def CreateAttachPath(sch: Schedule) -> dict[Operation, list[IterVar]]:
     found = {}
     for stage in state.in_order:
         path: list[IterVar] = []
-        at = stage.attach
+        at = state.attach_of(stage)
         while at.axis is not None:
             parent = state.stages[at.stage]
             own = [at.axis] if at.axis not in parent.leaves else parent.leaves[: parent.leaves.index(at.axis) + 1]
             path += reversed(own)
-            at = parent.attach
+            at = state.attach_of(parent)
         found[stage.op] = path
     return found
 

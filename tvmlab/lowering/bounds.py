@@ -65,10 +65,6 @@ class Bounds:
         facts = self._outer_facts(outer)
         sizes = rel.extents(stage, extent, facts)
         made = Domain(stage, low, sizes, scope=self._scope(stage, outer))
-        if stage.double_buffer and not outer:
-            self.notes.append(
-                ("double-buffer-root", f"{stage.name} is double buffered, but not inside a loop: attach it with compute_at")
-            )
         self._loops(made, facts, outer)
         return made
 

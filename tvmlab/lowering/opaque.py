@@ -46,7 +46,13 @@ def shares(nest: Nest, scan: Stage, init: Any) -> bool:
     """May the initial values be computed straight into the state's memory?"""
     home = nest.bounds.table[nest.ready.home[init]]
     readers = [s for s in nest.ready.stages if init in s.op.inputs and s is not scan]
-    return is_compute(home) and not readers and init not in nest.params and home.attach.kind == "root" and home.layout is None
+    return (
+        is_compute(home)
+        and not readers
+        and init not in nest.params
+        and home.attach.kind == "root"
+        and home.layout is None
+    )
 
 
 def scan_nest(nest: Nest, stage: Stage, d: Domain) -> Stmt:

@@ -1,12 +1,16 @@
 """Nests with a tensor intrinsic inside: of a tensorized stage, and of a te.compute whose body is an intrinsic's call.
 
-    for io in range(64):                       all of the reduction inside: `body` (or reduce_init, then reduce_update)
+    for io in range(64):
         gemv_16(C[io*16], A[io*16, 0], x)
 
-    for io in range(64):                       a part of it inside: reduce_init before the outer reduction loops,
-        reset_16(C[io*16])                     reduce_update in them; without a reduce_init, `body` in their first iteration
+With all of the reduction inside, `body` does it (or reduce_init, then reduce_update). With a part of it inside:
+
+    for io in range(64):
+        reset_16(C[io*16])                                    reduce_init
         for ko in range(4):
-            gemv_update_16(C[io*16], A[io*16, ko*16], x[ko*16])
+            gemv_update_16(C[io*16], A[io*16, ko*16], x[ko*16])      reduce_update
+
+Without a reduce_init, `body` takes the place of reduce_update in the first iteration of the loops outside.
 """
 
 from __future__ import annotations
@@ -43,8 +47,9 @@ def tensorized(nest: Nest, stage: Stage, d: Domain, bodies: Sequence[Expr]) -> S
     assert at is not None
     axis = stage.leaves[at]
     intrin = stage.mark(axis).intrin
-    label = nest.ready.state.labels.get(axis, axis.name)
-    site = Site(f"cannot tensorize `{label}` in stage {stage.name} with {intrin.name}", stage, d, intrin, stage.leaves[at:])
+    labels = nest.ready.state.labels
+    who = f"cannot tensorize `{labels.get(axis, axis.name)}` in stage {stage.name} with {intrin.name}"
+    site = Site(who, stage, d, intrin, stage.leaves[at:], labels)
     _check_loops(nest, site)
     _check_guards(nest, site)
     found = match(site, bodies)
@@ -70,7 +75,7 @@ def tensorized(nest: Nest, stage: Stage, d: Domain, bodies: Sequence[Expr]) -> S
 def tensor_nest(nest: Nest, stage: Stage, d: Domain) -> Stmt:
     """The nest of `te.compute(shape, lambda i: intrin(A[i, 0:n], ...))`."""
     op: Any = stage.op
-    site = Site(f"cannot compute {stage.name} with {op.intrin.name}", stage, d, op.intrin, ())
+    site = Site(f"cannot compute {stage.name} with {op.intrin.name}", stage, d, op.intrin, (), {})
     if position(stage) is not None:
         raise site.refuse("intrin-twice", "it is made by a tensor intrinsic already, and was tensorized as well")
     _check_threads(site)
@@ -114,7 +119,8 @@ class Parts:
     def whole(self, at: int, finish: Callable[[Stmt], Stmt] = lambda s: s) -> Stmt:
         nest, stage, d = self.nest, self.site.stage, self.site.d
         reducing = rel.derived_from(stage, stage.op.reduce_axis)
-        turns = [k for k, a in enumerate(stage.leaves) if a in reducing and d.loop[a].terms]  # loops of one turn are none
+        # a loop of one iteration is none
+        turns = [k for k, a in enumerate(stage.leaves) if a in reducing and d.loop[a].terms]
         first = turns[0] if turns else len(stage.leaves)
         if at <= first:
             return nest.wrap(stage, d, stage.leaves[:at], self.guarded(finish(self.all_inside())))
@@ -166,7 +172,9 @@ class Parts:
         strangers = {x: b for b in intrin.in_buffers for x in (b, b.data) if x not in binder.by_data}
         for x in walk(intrin.reduce_init):
             if (b := strangers.get(getattr(x, "buffer", x))) is not None:
-                raise self.site.refuse("intrin-init", f"its reduce_init reads input {b.name}, which has no region there")
+                raise self.site.refuse(
+                    "intrin-init", f"its reduce_init reads input {b.name}, which has no region there"
+                )
         return binder.apply(self.prepare(intrin.reduce_init), self.nest.origin(self.site.stage))
 
     def guarded(self, body: Stmt) -> Stmt:
@@ -209,15 +217,19 @@ def _check_loops(nest: Nest, site: Site) -> None:
     axis, inner = site.inside[0], site.inside[1:]
     twice = [a for a in inner if stage.mark(a).kind == "tensorized"]
     if twice:
-        raise site.refuse("intrin-twice", f"`{twice[0].name}`, inside it, is tensorized as well", hint="tensorize one loop of a stage")
+        raise site.refuse(
+            "intrin-twice",
+            f"`{site.label(twice[0])}`, inside it, is tensorized as well",
+            hint="tensorize one loop of a stage",
+        )
     _check_threads(site)
-    held = [p for a in site.inside for p in nest.attached.get((stage.index, a), ())]
+    held = [(p, a) for a in site.inside for p in nest.attached.get((stage.index, a), ())]
     if held:
-        where = held[0].attach.axis
+        producer, where = held[0]
         raise site.refuse(
             "intrin-attached",
-            f"{held[0].name} is computed at `{where.name if where is not None else ''}`, which the intrinsic replaces",
-            hint=f"attach {held[0].name} to a loop outside `{axis.name}`",
+            f"{producer.name} is computed at `{site.label(where)}`, which the intrinsic replaces",
+            hint=f"attach {producer.name} to a loop outside `{site.label(axis)}`",
         )
 
 
@@ -225,14 +237,15 @@ def _check_threads(site: Site) -> None:
     stage = site.stage
     for a in site.inside:
         if (t := stage.mark(a).thread) is not None:
-            raise site.refuse("intrin-thread", f"`{a.name}`, which it replaces, is bound to {t.thread_tag}")
+            raise site.refuse("intrin-thread", f"`{site.label(a)}`, which it replaces, is bound to {t.thread_tag}")
     reducing = rel.derived_from(stage, stage.op.reduce_axis)
     for a in stage.leaves:
         if a in reducing and (t := stage.mark(a).thread) is not None:
             raise site.refuse(
-                "intrin-cross-thread", f"the reduction loop `{a.name}` is bound to {t.thread_tag}: a cross-thread reduction "
-                "has no place for an intrinsic"
-            )  # fmt: skip
+                "intrin-cross-thread",
+                f"the reduction loop `{site.label(a)}` is bound to {t.thread_tag}, and a cross-thread reduction has no place "
+                "for an intrinsic",
+            )
 
 
 def _check_guards(nest: Nest, site: Site) -> None:

@@ -152,7 +152,7 @@ def test_a_stage_at_the_root_is_an_open_obligation():
     s[B].double_buffer()
     with pytest.raises(BuildError) as e:
         build(s, [A, C], "interp")
-    assert "B is double buffered, but not inside a loop" in str(e.value)
+    assert "B is double buffered, but computed at the root" in str(e.value)
 
 
 def test_a_parallel_loop_has_no_next_iteration():

@@ -1,14 +1,16 @@
 """Virtual threads: interleaved statement by statement, with a copy of what is theirs and one of what is shared."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.pure.passes.ir import buffer, ints, load, loop, nodes, program, same_result, store
 from tests.pure.passes.schedules import numbers, pictures, run, with_, without
 from tvmlab import te
-from tvmlab.core.error import LabError
+from tvmlab.core.error import BuildError, LabError
 from tvmlab.core.node import Alloc, AllReduce, Attr, Call, Const, Evaluate, For, If, LetStmt, Load, Store, Var
 from tvmlab.core.walk import seq
-from tvmlab.face.api import create_schedule
+from tvmlab.face.api import build, create_schedule
 from tvmlab.lowering.passes import get
 
 virtual_threads = get("virtual_threads")
@@ -106,8 +108,11 @@ def test_the_number_of_threads_must_be_constant():
     s = create_schedule(C.op)
     io, ii = s[C].split(C.op.axis[0], factor=4)
     s[C].bind(io, te.thread_axis("vthread"))
+    assert "C.i.outer is bound to vthread, whose extent must be a constant" in str(with_(s, [A, C]))  # as a comment
+    with pytest.raises(BuildError, match="not complete"):
+        build(s, [A, C], "interp")
     with pytest.raises(LabError, match=r"axis i\.outer of stage C.*must be a constant"):
-        with_(s, [A, C])
+        virtual_threads(replace(without(s, [A, C], "virtual_threads"), notes=()))
 
 
 def hand(body, count=2, tag="vthread"):

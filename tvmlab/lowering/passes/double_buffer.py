@@ -141,7 +141,7 @@ class Ahead:
         if split == 1:
             return [loop]
         v = loop.var
-        rounds = binary("//", binary("-", loop.extent, 1), split)
+        rounds = binary("max", binary("//", binary("-", loop.extent, 1), split), 0)  # a loop may have no iteration
         outer = Var(f"{v.name}_outer", v.dtype)
         base = binary("+", loop.lo, binary("*", outer, split))
         known = set(map(id, self.conditions))

@@ -54,15 +54,18 @@ CONTEXTS = frozenset({"coproc_scope", "coproc_uop_scope"})  # what a coprocessor
 
 
 def virtual_threads(program: Program, config: Config = DEFAULT) -> Program:
+    """A loop without a constant extent is refused; it stays where the program says what it still owes (its notes)."""
+
+    def rule(n: Any) -> Any:
+        if type(n) is not For or n.kind != "vthread" or (program.notes and constant(n.extent) is None):
+            return None
+        return Threads(n).visit(n.body)
+
     def run(body: Stmt) -> Stmt:
-        made = rewrite(body, _without)  # inner threads first
+        made = rewrite(body, rule)  # inner threads first
         return body if made is body else Simplifier(config.keep_unit_loops).stmt(made, NO_FACTS)
 
     return program.map_bodies(run)
-
-
-def _without(n: Any) -> Any:
-    return Threads(n).visit(n.body) if type(n) is For and n.kind == "vthread" else None
 
 
 class Threads:

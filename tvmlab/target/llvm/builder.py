@@ -37,6 +37,7 @@ class Module:
         self.constants: dict[Any, tuple[str, str]] = {}
         self.externs: dict[str, str] = {}  # C symbol -> the call, as text, that needs it
         self.sites: list[Any] = []  # packed calls, see calls.py
+        self.link: Callable[[str], str] = lambda text: text  # adds imported code, see imports.py
         self.parallel = False  # has it a parallel loop?
         self.fails = False  # may the entry return something other than 0?
         self.types: dict[str, str] = {}
@@ -109,7 +110,7 @@ class Module:
             '!0 = distinct !{!0, !{!"llvm.loop.unroll.disable"}}',
             '!1 = !{!"branch_weights", i32 2000, i32 1}',
         ]
-        return "\n".join(parts) + "\n"
+        return self.link("\n".join(parts) + "\n")
 
 
 class Loads:

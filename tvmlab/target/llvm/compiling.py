@@ -14,7 +14,7 @@ from ...core.node import For, Stmt, Store, Var
 from ...core.program import Function, Program
 from ...core.walk import children
 from ..base import Compiled, Target
-from . import cache, export, jit
+from . import cache, export, imports, jit
 from .builder import Module
 from .calls import PACKED, Callbacks
 from .emit import FAILED, NO_MEMORY, emit_module, refused, signature, symbol_of
@@ -37,7 +37,13 @@ def generate(program: Program, target: Target) -> Module:
     mode = dict(program.entry.attrs).get("fp", "contract")
     if mode not in FP:
         raise BuildError("fp-mode", f"the attribute fp of `{program.entry.name}` is `{mode}`", legal=sorted(FP))
-    return emit_module(program, Module(jit.machine(jit.settings(target)), FP[mode]))
+    made = jit.settings(target)
+    module = emit_module(program, Module(jit.machine(made), FP[mode]))
+    if texts := imports.collect(program):
+        brought = imports.defined(imports.parsed(texts, made))
+        module.externs = {k: v for k, v in module.externs.items() if k not in brought}
+        module.link = lambda text: imports.linked(text, texts, made)
+    return module
 
 
 def compile(program: Program, target: Target) -> Compiled:
@@ -83,7 +89,8 @@ def resolve(module: Module, name: str) -> dict[str, int]:
                 "unknown-symbol",
                 f"`{name}` calls the C function `{symbol}`, which no library of this process defines",
                 where=[where],
-                hint="load the library that has it first:  llvmlite.binding.load_library_permanently(path)",
+                hint="load the library that has it first:  llvmlite.binding.load_library_permanently(path)\n"
+                '  or bring its code along:  s[stage].pragma(axis, "import_llvm", text)',
             )
         found[symbol] = address
     return found
