@@ -1,4 +1,33 @@
 """The gallery: one file per operator, each with the expression, a NumPy reference, schedules and published shapes.
 
 The folder lies at the top of the repository, where readers find it; a symbolic link makes it `tvmlab.kernels`.
+
+Every file has the operator's functions (tensors in, tensors out) and the same four names around them:
+
+    SHAPES                  published shapes: a name -> the arguments of `declare`
+    SMALL                   odd little shapes, for tests: a list of arguments of `declare`
+    declare(**shape)        placeholders and outputs, in the order of the built function's arguments
+    reference(*inputs, **shape)   what the outputs must be, in NumPy
+    schedule_cpu(outs)      a Schedule of an output, or a list of them, for one CPU; simple consumers come along
 """
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+
+def names() -> list[str]:
+    """The operators there are: the files of this folder."""
+    return sorted(p.stem for p in Path(__file__).parent.glob("*.py") if not p.stem.startswith("_"))
+
+
+def get(name: str) -> Any:
+    """The module of an operator; an unknown name answers with those that are near, or with all of them."""
+    if name in names():
+        return import_module(f"{__name__}.{name}")
+    from difflib import get_close_matches
+
+    from tvmlab.error import MissingName
+
+    close = get_close_matches(name, names()) or names()
+    raise MissingName("unknown-kernel", f"there is no kernel {name!r}", legal=close)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import collections.abc
+from dataclasses import replace
 from typing import Any
 
 from .core.build import const, to_expr
 from .core.error import MissingName
-from .core.node import Expr, Var
+from .core.node import KIND_NAMES, Expr, Var
 from .core.node import IterVar as _IterVar
 from .core.node import Range as _Range
 from .core.program import Function, Program
+from .expr.attrs import StringImm
 from .expr.classic import IntImm as IntImm
 from .expr.classic import view
 from .expr.reduce import as_range
@@ -35,8 +37,7 @@ def _iter_var(dom: Any, var: Any = "i", iter_type: int = 0, thread_tag: str = ""
 
 
 IterVar = view("IterVar", lambda x: isinstance(x, _IterVar), _iter_var, "An axis from its parts.")
-_TYPES = "DataPar ThreadIndex CommReduce Ordered Opaque Unrolled Vectorized Parallelized Tensorized".split()
-for _number, _name in enumerate(_TYPES):
+for _number, _name in enumerate(KIND_NAMES):
     setattr(IterVar, _name, _number)
 
 Map = view("Map", lambda x: isinstance(x, collections.abc.Mapping), dict, "A mapping: a Python dict.")
@@ -48,7 +49,7 @@ def _module(functions: Any = None, **more: Any) -> Program:
     for f in table.values():
         if not isinstance(f, Function):
             raise TypeError(f"an IRModule is made of lowered functions, not of {f!r}")
-    return Program(tuple(table.values()))
+    return Program(tuple(replace(f, name=str(name)) for name, f in table.items()))
 
 
 IRModule = view("IRModule", lambda x: isinstance(x, Program), _module, "A lowered program.")
@@ -79,16 +80,6 @@ def convert(value: Any, span: Any = None) -> Any:
 
 
 as_const = convert
-
-
-class StringImm(str):
-    """A string that also answers to `.value`."""
-
-    __slots__ = ()
-
-    @property
-    def value(self) -> str:
-        return str(self)
 
 
 # ---------------------------------------------------------------- options

@@ -80,27 +80,39 @@ def run(p: Program, *arrays: Any, scalars: tuple[Any, ...] = (), target: str | T
     build(p, target).call(arrays, scalars)
 
 
-def elementwise(f: Callable[..., Any], inputs: tuple[str, ...], output: str, n: int = 37, lanes: int = 1) -> Program:
-    """out[i] = f(in0[i], in1[i], ...), in vectors of `lanes` with a masked tail."""
+Cases = dict[str, tuple[Callable[..., Any], str]]  # name -> (function of expressions, dtype of its result)
+
+
+def elementwise(cases: Cases, inputs: tuple[str, ...], n: int, lanes: int = 1) -> Program:
+    """out_k[i] = f_k(in0[i], in1[i], ...) for each case, in vectors of `lanes` with a masked tail."""
     xs = tuple(buf(f"X{k}", n, d) for k, d in enumerate(inputs))
-    out = buf("Out", n, output)
-    if lanes == 1:
-        return program("elementwise", (*xs, out), loop("i", n, lambda i: store(out, i, f(*[load(x, i) for x in xs]))))
+    outs = tuple(buf(f"Out{k}", n, d) for k, (_, d) in enumerate(cases.values()))
 
-    def body(i: Var) -> Stmt:
-        at = ramp(i * lanes, lanes)
-        mask = binary("<", at, splat(n, lanes))
-        return store(out, at, f(*[load(x, at, mask) for x in xs]), mask)
+    def one(f: Callable[..., Any], out: Buffer) -> Stmt:
+        if lanes == 1:
+            return loop("i", n, lambda i: store(out, i, f(*[load(x, i) for x in xs])))
 
-    return program("elementwise", (*xs, out), loop("i", -(-n // lanes), body))
+        def body(i: Var) -> Stmt:
+            at = ramp(i * lanes, lanes)
+            mask = binary("<", at, splat(n, lanes))
+            return store(out, at, f(*[load(x, at, mask) for x in xs]), mask)
+
+        return loop("i", -(-n // lanes), body)
+
+    return program("elementwise", (*xs, *outs), *[one(f, out) for (f, _), out in zip(cases.values(), outs)])
+
+
+def apply_many(cases: Cases, *arrays: Any, lanes: int = 1, target: str | Target = "llvm") -> dict[str, Any]:
+    """Each case's function over the arrays by the target, all in one program."""
+    outs = {name: np.zeros(len(arrays[0]), d) for name, (_, d) in cases.items()}
+    p = elementwise(cases, tuple(str(a.dtype) for a in arrays), len(arrays[0]), lanes)
+    run(p, *arrays, *outs.values(), target=target)
+    return outs
 
 
 def apply(f: Callable[..., Any], *arrays: Any, output: str, lanes: int = 1, target: str | Target = "llvm") -> Any:
     """`f` over arrays by the target."""
-    out = np.zeros(len(arrays[0]), output)
-    names = tuple(str(a.dtype) for a in arrays)
-    run(elementwise(f, names, output, len(out), lanes), *arrays, out, target=target)
-    return out
+    return apply_many({"f": (f, output)}, *arrays, lanes=lanes, target=target)["f"]
 
 
 def packed_matmul(n: int, mr: int = 8, nv: int = 2, vl: int = 16, dtype: str = "float32") -> Program:
@@ -136,6 +148,6 @@ def packed_matmul(n: int, mr: int = 8, nv: int = 2, vl: int = 16, dtype: str = "
 
 __all__ = [
     "Alloc", "Buffer", "Call", "Function", "If", "Let", "LetStmt", "Load", "Program", "Ramp", "Select", "Seq", "Store",
-    "Target", "Var", "While", "apply", "binary", "buf", "build", "const", "elementwise", "load", "loop",
+    "Target", "Var", "While", "apply", "apply_many", "binary", "buf", "build", "const", "elementwise", "load", "loop",
     "packed_matmul", "program", "pure", "ramp", "run", "splat", "store", "to_expr",
 ]  # fmt: skip

@@ -271,6 +271,25 @@ def test_an_exported_library_with_sizes_scalars_and_maths(tmp_path: Path) -> Non
     )
 
 
+@pytest.mark.parametrize("name", ("main", "expf", "malloc", "my kernel", "3d"))
+def test_any_function_name_will_do(name: str, tmp_path: Path) -> None:
+    a, b = buf("A", 2), buf("B", 2)
+    x, out = np.array([0, 1], "float32"), np.zeros(2, "float32")
+    c = build(program(name, (a, b), loop("i", 2, lambda i: store(b, i, pure("exp", load(a, i))))))
+    c.call((x, out), ())
+    np.testing.assert_allclose(out, np.exp(x), rtol=1e-6)
+    c.extra["export"](tmp_path / "module.o")
+    symbol = {
+        "main": "module",
+        "expf": "tvmlab_expf",
+        "malloc": "tvmlab_malloc",
+        "my kernel": "my_kernel",
+        "3d": "tvmlab_3d",
+    }
+    assert c.extra["symbol"] == symbol[name]
+    assert f"int32_t {symbol[name]}(float *A, float *B);" in (tmp_path / "module.h").read_text()
+
+
 def test_exports_to_other_kinds_of_file(tmp_path: Path) -> None:
     c = build(scale(), Target("llvm", triple="aarch64-linux-gnu"))
     for kind, what in ((".ll", "define i32 @scale"), (".s", "scale:")):
@@ -308,3 +327,21 @@ def test_the_code_lives_as_long_as_what_calls_it() -> None:
     gc.collect()
     raw(out.ctypes.data)
     assert out.tolist() == [2, 2, 2, 2]
+
+
+def test_a_child_process_runs_and_builds(folder: Path) -> None:
+    import multiprocessing
+
+    c = build(scale())
+    context = multiprocessing.get_context("fork")
+    for work in (lambda: run_scale(c), lambda: run_scale(build(packed_scale()))):
+        child = context.Process(target=work)
+        child.start()
+        child.join(60)
+        assert child.exitcode == 0
+    run_scale(c)
+
+
+def packed_scale() -> Any:
+    a, b = buf("A", 10), buf("B", 10)
+    return program("scale2", (a, b), store(b, ramp(0, 10), load(a, ramp(0, 10)) * splat(const(3.0), 10)))

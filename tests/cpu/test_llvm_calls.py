@@ -105,7 +105,8 @@ def test_an_unknown_c_function_is_refused_before_anything_runs() -> None:
     assert str(e.value) == (
         "`lost` calls the C function `no_such_function_zz`, which no library of this process defines\n"
         "    extern('no_such_function_zz', A[0])\n"
-        "  load the library that has it first:  llvmlite.binding.load_library_permanently(path)"
+        "  load the library that has it first:  llvmlite.binding.load_library_permanently(path)\n"
+        '  or bring its code along:  s[stage].pragma(axis, "import_llvm", text)'
     )
 
 

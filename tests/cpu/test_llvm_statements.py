@@ -379,3 +379,67 @@ def test_a_buffer_outside_its_allocation_is_refused() -> None:
     a, t = buf("A", 4), buf("T", 4)
     with pytest.raises(BuildError, match="the buffer `T` is used where it does not exist"):
         build(program("lost", (a,), store(a, 0, load(t, 0))))
+
+
+def test_a_vector_condition_of_a_branch_is_refused() -> None:
+    a = buf("A", 4)
+    with pytest.raises(BuildError, match="a branch cannot depend on a vector: its statements need masks"):
+        build(program("lanes", (a,), If(binary("<", ramp(0, 4), splat(2, 4)), store(a, 0, 1.0))))
+
+
+def test_large_temporaries_are_freed_before_the_next_ones_are_made() -> None:
+    """Of three stages with 64 MB each, never more than one is held."""
+    n = 2**24
+    a = buf("A", 3)
+
+    def stage(k: int) -> Any:
+        t = buf(f"T{k}", n)
+        fill = loop("i", n // 1024, lambda i: store(t, i * 1024, cast(i, "float32")))
+        return loop("r", 2, lambda r: Alloc(t, Seq((fill, store(a, k, load(t, n - 1024))))))
+
+    c = build(program("peak", (a,), stage(0), stage(1), stage(2)))
+    body = c.source
+    calls = [
+        line.split("@")[1].split("(")[0]
+        for line in body.splitlines()
+        if "call" in line and ("@malloc" in line or "@free" in line)
+    ]
+    assert calls == ["malloc", "free"] * 3
+    out = np.zeros(3, "float32")
+    c.call((out,), ())
+    assert (out == n // 1024 - 1).all()
+
+
+def test_an_expanded_loop_uses_one_slot_for_its_temporary() -> None:
+    a, t = buf("A", 8), buf("T", 64)
+    body = loop("i", 8, lambda i: Alloc(t, Seq((store(t, i, cast(i, "float32")), store(a, i, load(t, i))))), "unrolled")
+    c = build(program("slots", (a,), body))
+    assert c.source.count("alloca") == 1
+    out = np.zeros(8, "float32")
+    c.call((out,), ())
+    np.testing.assert_array_equal(out, np.arange(8))
+
+
+def test_overlapping_stores_of_any_length_are_seen_by_later_loads() -> None:
+    """Random straight-line code of vector and scalar accesses to one array, against NumPy."""
+    for seed in range(20):
+        r = np.random.default_rng(seed)
+        size = 40
+        a, b, memory, steps, out = buf("A", size), buf("B", 600), np.arange(size, dtype="float32"), [], []
+        x = memory.copy()
+        for _ in range(40):
+            n, stride = int(r.choice([1, 2, 3, 8, 13])), int(r.choice([1, 1, 1, 2]))
+            at = int(r.integers(0, size - n * stride + 1))
+            index = ramp(at, n, stride) if n > 1 else const(at)
+            where = slice(at, at + (n - 1) * stride + 1, stride)
+            if r.random() < 0.5:
+                value = float(r.integers(0, 100))
+                steps.append(store(a, index, value))
+                memory[where] = value
+            else:
+                steps.append(store(b, ramp(len(out), n) if n > 1 else const(len(out)), load(a, index)))
+                out += list(memory[where])
+        got = np.zeros(600, "float32")
+        run(program("line", (a, b), Seq(tuple(steps))), x, got)
+        np.testing.assert_array_equal(got[: len(out)], out)
+        np.testing.assert_array_equal(x, memory)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import special
 
+from tvmlab.core import dtype as dt
 from tvmlab.core.build import cast, const, select
 from tvmlab.core.error import BuildError
 from tvmlab.core.node import Bin, Call, Not
 from tvmlab.target import Target
 
-from .ir_samples import apply, buf, build, load, loop, program, pure, ramp, run, splat, store
+from .ir_samples import apply, apply_many, buf, build, load, loop, program, pure, ramp, run, splat, store
 
 LANES = (1, 16, 7)
 INTS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
@@ -40,13 +42,34 @@ def same(a: np.ndarray, b: np.ndarray) -> None:
     np.testing.assert_array_equal(a, b)
 
 
+def check(got: dict[str, np.ndarray], want: dict[str, np.ndarray]) -> None:
+    for name, expected in want.items():
+        np.testing.assert_array_equal(got[name], expected, err_msg=name)
+
+
+def bins(ops: Any, output: str = "") -> Any:
+    """Cases of binary operators; the result has the operands' dtype, or is bool."""
+
+    def case(op: str) -> Any:
+        kind = lambda a: dt.vector(output, dt.lanes(a.dtype)) if output else a.dtype
+        return lambda a, b: Bin(op, a, b, kind(a))
+
+    return {op: case(op) for op in ops}
+
+
+def typed(cases: Any, dtype: str) -> Any:
+    return {name: (f, dtype) for name, f in cases.items()}
+
+
 @pytest.mark.parametrize("lanes", LANES)
 @pytest.mark.parametrize("dtype", INTS)
 def test_integer_arithmetic_wraps(dtype: str, lanes: int) -> None:
     x, y = sample(dtype), sample(dtype)[::-1].copy()
-    for op, f in {"+": np.add, "-": np.subtract, "*": np.multiply, "&": np.bitwise_and, "|": np.bitwise_or,
-                  "^": np.bitwise_xor, "min": np.minimum, "max": np.maximum}.items():  # fmt: skip
-        same(apply(lambda a, b, op=op: Bin(op, a, b, a.dtype), x, y, output=dtype, lanes=lanes), f(x, y))
+    want = {
+        "+": x + y, "-": x - y, "*": x * y, "&": x & y, "|": x | y, "^": x ^ y,
+        "min": np.minimum(x, y), "max": np.maximum(x, y),
+    }  # fmt: skip
+    check(apply_many(typed(bins(want), dtype), x, y, lanes=lanes), want)
 
 
 @pytest.mark.parametrize("lanes", LANES)
@@ -70,8 +93,7 @@ def test_integer_division_floors_or_truncates_and_never_traps(dtype: str, lanes:
     expect["truncmod"] = np.where(y == 0, 0, np.fmod(x, np.where(y == 0, 1, y))).astype(dtype)
     np.seterr(**old)
     expect["//"][y == 0] = 0
-    for op, want in expect.items():
-        same(apply(lambda a, b, op=op: Bin(op, a, b, a.dtype), x, y, output=dtype, lanes=lanes), want)
+    check(apply_many(typed(bins(expect), dtype), x, y, lanes=lanes), expect)
 
 
 @pytest.mark.parametrize("lanes", LANES)
@@ -95,16 +117,8 @@ def test_comparisons(dtype: str, lanes: int) -> None:
     if dtype.startswith("float"):
         x[3] = y[5] = np.nan
     y[10] = x[10]
-    for op, f in {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "==": np.equal,
-                  "!=": np.not_equal}.items():  # fmt: skip
-        got = apply(
-            lambda a, b, op=op: Bin(op, a, b, f"boolx{lanes}" if lanes > 1 else "bool"),
-            x,
-            y,
-            output="bool",
-            lanes=lanes,
-        )
-        same(got, f(x, y))
+    want = {"<": x < y, "<=": x <= y, ">": x > y, ">=": x >= y, "==": x == y, "!=": x != y}
+    check(apply_many(typed(bins(want, "bool"), "bool"), x, y, lanes=lanes), want)
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=str)
@@ -113,8 +127,8 @@ def test_comparisons(dtype: str, lanes: int) -> None:
 def test_float_arithmetic_rounds_at_each_operation(dtype: str, lanes: int, target: object) -> None:
     x, y = sample(dtype), sample(dtype)[::-1].copy()
     y[y == 0] = 1
-    for op, f in {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}.items():
-        same(apply(lambda a, b, op=op: Bin(op, a, b, a.dtype), x, y, output=dtype, lanes=lanes, target=target), f(x, y))
+    want = {"+": x + y, "-": x - y, "*": x * y, "/": x / y}
+    check(apply_many(typed(bins(want), dtype), x, y, lanes=lanes, target=target), want)
 
 
 @pytest.mark.parametrize("lanes", LANES)
@@ -122,8 +136,8 @@ def test_float_arithmetic_rounds_at_each_operation(dtype: str, lanes: int, targe
 def test_float_floor_division_and_remainder(dtype: str, lanes: int) -> None:
     x, y = sample(dtype), sample(dtype)[::-1].copy()
     y[y == 0] = 1
-    same(apply(lambda a, b: Bin("//", a, b, a.dtype), x, y, output=dtype, lanes=lanes), np.floor(x / y))
-    same(apply(lambda a, b: Bin("%", a, b, a.dtype), x, y, output=dtype, lanes=lanes), np.remainder(x, y))
+    want = {"//": np.floor(x / y), "%": np.remainder(x, y), "truncdiv": np.trunc(x / y), "truncmod": np.fmod(x, y)}
+    check(apply_many(typed(bins(want), dtype), x, y, lanes=lanes), want)
 
 
 @pytest.mark.parametrize("lanes", LANES)
@@ -131,8 +145,8 @@ def test_float_floor_division_and_remainder(dtype: str, lanes: int) -> None:
 def test_min_and_max_give_the_second_where_one_is_nan(dtype: str, lanes: int) -> None:
     x, y = sample(dtype), sample(dtype)[::-1].copy()
     x[5], y[6] = np.nan, np.nan
-    same(apply(lambda a, b: Bin("max", a, b, a.dtype), x, y, output=dtype, lanes=lanes), np.where(x > y, x, y))
-    same(apply(lambda a, b: Bin("min", a, b, a.dtype), x, y, output=dtype, lanes=lanes), np.where(x < y, x, y))
+    want = {"max": np.where(x > y, x, y), "min": np.where(x < y, x, y)}
+    check(apply_many(typed(bins(want), dtype), x, y, lanes=lanes), want)
 
 
 @pytest.mark.parametrize("lanes", (1, 16))
@@ -143,12 +157,9 @@ def test_casts_between_all_types(lanes: int, target: object) -> None:
         x = small.astype(a)
         if a.startswith("float"):
             x = x + np.asarray(0.75, a)
-        for b in ("bool", *INTS, *FLOATS):
-            if a != b:
-                got = apply(
-                    lambda v, b=b: cast(v, b if lanes == 1 else f"{b}x{lanes}"), x, output=b, lanes=lanes, target=target
-                )
-                np.testing.assert_array_equal(got, x.astype(b), err_msg=f"{a} -> {b}")
+        want = {b: x.astype(b) for b in ("bool", *INTS, *FLOATS) if a != b}
+        cases = {b: (lambda v, b=b: cast(v, dt.vector(b, lanes)), b) for b in want}
+        check(apply_many(cases, x, lanes=lanes, target=target), want)
 
 
 @pytest.mark.parametrize("lanes", (1, 16))
@@ -227,27 +238,17 @@ UNARY = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("target", TARGETS, ids=str)
 @pytest.mark.parametrize("lanes", (1, 16))
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("name", UNARY)
-def test_maths(name: str, dtype: str, lanes: int) -> None:
+def test_maths(dtype: str, lanes: int, target: Any) -> None:
     x = np.linspace(-3, 3, 61).astype(dtype)
-    with np.errstate(all="ignore"):
-        want = UNARY[name](x.astype("float64")).astype(dtype)
-    got = apply(lambda v: pure(name, v), x, output=dtype, lanes=lanes)
-    np.testing.assert_allclose(got, want, rtol={"float16": 1e-3, "float32": 5e-7, "float64": 2e-15}[dtype], atol=1e-300)
-
-
-@pytest.mark.parametrize("target", TARGETS, ids=str)
-@pytest.mark.parametrize("name", ("exp", "tanh", "floor", "round", "sqrt", "nearbyint", "erf", "log"))
-def test_maths_on_narrow_cpus(name: str, target: object) -> None:
-    x = np.linspace(-3, 3, 61).astype("float32")
-    with np.errstate(all="ignore"):
-        want = UNARY[name](x.astype("float64")).astype("float32")
-    for lanes in (1, 16):
-        np.testing.assert_allclose(
-            apply(lambda v: pure(name, v), x, output="float32", lanes=lanes, target=target), want, rtol=5e-7
-        )
+    cases = {name: (lambda v, name=name: pure(name, v), dtype) for name in UNARY}
+    for name, got in apply_many(cases, x, lanes=lanes, target=target).items():
+        with np.errstate(all="ignore"):
+            want = UNARY[name](x.astype("float64")).astype(dtype)
+        rtol = {"float16": 1e-3, "float32": 5e-7, "float64": 2e-15}[dtype]
+        np.testing.assert_allclose(got, want, rtol=rtol, atol=1e-300, err_msg=name)
 
 
 @pytest.mark.parametrize("lanes", (1, 16))
@@ -366,3 +367,11 @@ def test_fused_multiplication_and_addition_can_be_switched_off() -> None:
     assert "vfm" in asm["contract"] and "vfm" not in asm["strict"]
     with pytest.raises(BuildError, match="the attribute fp of `square` is `loose`"):
         build(program("square", (), store(buf("A", 1), 0, 0.0), fp="loose"))
+
+
+def test_the_fast_mode_leaves_the_maths_functions_right() -> None:
+    a, b, x, out = buf("A", 16), buf("B", 16), np.linspace(-5, 5, 16).astype("float32"), np.zeros(16, "float32")
+    at = ramp(0, 16)
+    for name in ("exp", "tanh", "erf"):
+        run(program(name, (a, b), store(b, at, pure(name, load(a, at)) + splat(const(0.0), 16)), fp="fast"), x, out)
+        np.testing.assert_allclose(out, UNARY[name](x.astype("float64")), rtol=1e-6)

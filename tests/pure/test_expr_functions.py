@@ -134,7 +134,8 @@ def test_only_integers_lose_neutral_elements():
     [
         (
             lambda: n / m,
-            "`/` of two integers is ambiguous: use `//` (floor), te.truncdiv (towards zero), or cast one side to a float",
+            "`/` of two integers is ambiguous: use `//` (floor), te.truncdiv (towards zero), "
+            "or cast one side to a float",
         ),
         (lambda: n // 0, "division by zero: n // 0"),
         (lambda: n % 0, "division by zero: n % 0"),
@@ -172,8 +173,8 @@ def test_an_expression_has_no_truth_value():
 def test_equality_is_an_expression_whose_truth_is_identity():
     assert isinstance(n == m, Bin)
     assert (n == n).value is True
-    assert not (n == m)
-    assert n != m
+    assert bool(n == m) is False
+    assert bool(n != m) is True
     assert n in [m, n]
     assert x.equal(y).dtype == "bool"
 
@@ -352,7 +353,8 @@ def test_llvm_intrinsics_with_a_counterpart():
     assert refused(TVMError, lambda: tir.call_llvm_intrin("int32", "llvm.x86.avx512.pmaddubs.w.512", n)).splitlines()[
         0
     ] == (
-        "cannot call the LLVM intrinsic `llvm.x86.avx512.pmaddubs.w.512`: only those that every target has a counterpart of are "
+        "cannot call the LLVM intrinsic `llvm.x86.avx512.pmaddubs.w.512`: "
+        "only those that every target has a counterpart of are "
         "known"
     )
 
@@ -370,3 +372,22 @@ def test_a_barrier_called_is_a_statement():
 def test_every_function_of_the_table_says_what_it_is():
     assert all(f.about and f.arity and f.gives in ("same", "first", "bool", "int32", "asked") for f in PURE.values())
     assert binary("+", n, 1).op == "+"
+
+
+def test_calls_by_name_give_the_asked_dtype():
+    assert tir.call_intrin("float64", "floor", x).dtype == "float64"
+    assert tir.call_intrin("float32", "floor", x).dtype == "float32"
+
+
+def test_only_a_number_of_arguments_is_left_out():
+    for extra in (x, n, te.const(1.0)):
+        message = refused(TVMError, lambda e=extra: tir.call_llvm_intrin("float32", "llvm.exp", e, x))
+        assert message == "llvm.exp takes 1 argument, not 2"
+
+
+def test_a_fixed_point_multiplication_as_an_expression():
+    assert repr(tir.q_multiply_shift(n, m, 31, 0)) == "int32(int64(n)*int64(m) + 1073741824 >> 31)"
+    assert repr(tir.q_multiply_shift(n, m, 31, 2)) == "int32((int64(n) << 2)*int64(m) + 1073741824 >> 31)"
+    assert repr(tir.q_multiply_shift(n, m, 31, -2)) == "int32(int64(n)*int64(m) + 4294967296 >> 33)"
+    same_thing = tir.q_multiply_shift_per_axis(n, m, 2, 7, 31, True, False)
+    assert same(same_thing, tir.q_multiply_shift(n, m, 31, 2))

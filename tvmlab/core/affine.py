@@ -96,16 +96,17 @@ def var(v: Var) -> Lin:
 
 
 def _join(x: Lin) -> Lin:
-    """(x // d) * d + x % d  ->  x"""
+    """(a // d) * d + b % d  ->  a, where a and b differ by a multiple of d (so that a % d is b % d)"""
     for atom, c in x.terms.items():
-        if type(atom) is Atom and atom.op == "%":
-            num, den = atom.args
-            if den.terms:
-                continue
-            quotient = _atom_div(num, den)
-            if x.terms.get(quotient) == c * den.const:
-                rest = {a: k for a, k in x.terms.items() if a != atom and a != quotient}
-                return Lin(rest, x.const) + num * c
+        if type(atom) is not Atom or atom.op != "%" or atom.args[1].terms:
+            continue
+        num, d = atom.args[0], atom.args[1].const
+        for other, k in x.terms.items():
+            if k == c * d and type(other) is Atom and other.op == "//" and other.args[1].key == atom.args[1].key:
+                gap = other.args[0] - num
+                if gap.const % d == 0 and all(v % d == 0 for v in gap.terms.values()):
+                    rest = {a: v for a, v in x.terms.items() if a is not atom and a is not other}
+                    return Lin(rest, x.const) + other.args[0] * c
     return x
 
 
@@ -158,6 +159,8 @@ class Facts:
         return made
 
     def with_loop(self, v: Var, lo: Expr, extent: Expr) -> Facts:
+        if type(lo) is Const and type(extent) is Const:
+            return self.with_range(v, Lin({}, lo.value), Lin({}, lo.value + extent.value - 1))
         first, n = lin(lo, self), lin(extent, self)
         return self.with_range(v, first, first + n - 1)
 
@@ -439,7 +442,7 @@ def relax(x: Lin, facts: Facts, over: Iterable[Var], sign: int) -> Lin | None:
 
 
 def _bound(x: Lin, facts: Facts, sign: int, over: frozenset[int] | None) -> Lin | None:
-    order = facts.order
+    order, ranges = facts.order, facts.ranges
     for _ in range(200):
         inner, depth = None, -1
         for atom in x.terms:
@@ -448,11 +451,16 @@ def _bound(x: Lin, facts: Facts, sign: int, over: frozenset[int] | None) -> Lin 
                 inner, depth = atom, d
         if inner is None:
             return x
-        c = x.terms[inner]
-        value = _atom_bound(inner, facts, sign if c > 0 else -sign, over)
+        terms = dict(x.terms)
+        c = terms.pop(inner)
+        if type(inner) is Var:
+            value: Lin | None = ranges[inner][1 if (c > 0) == (sign > 0) else 0]
+        else:
+            value = _atom_bound(inner, facts, sign if c > 0 else -sign, over)
         if value is None:
             return None
-        x = Lin({a: k for a, k in x.terms.items() if a is not inner}, x.const) + value * c
+        rest = Lin(terms, x.const + value.const * c)
+        x = rest + Lin(value.terms, 0) * c if value.terms else rest
     return None
 
 
@@ -640,8 +648,10 @@ def _compare(op: str, d: Lin, facts: Facts) -> bool | None:
 
 
 def to_expr(x: Lin, dtype: str = "int32") -> Expr:
-    """Positive terms first, then the negative ones, the constant last."""
+    """Positive terms first, then the negative ones, the constant last (first, in `7 - i`)."""
     total: Expr | None = None
+    if x.const > 0 and x.terms and all(c < 0 for c in x.terms.values()):
+        total, x = Const(x.const, dtype), Lin(x.terms)
     for positive in (True, False):
         for atom, c in x.terms.items():
             if (c > 0) != positive:

@@ -115,7 +115,8 @@ def binary(op: str, left: Any, right: Any) -> Expr:
         raise TVMError(f"`{op}` works on integers, not on {a.dtype}{instead}")
     if op == "/" and not dt.is_float(element):
         raise TVMError(
-            "`/` of two integers is ambiguous: use `//` (floor), te.truncdiv (towards zero), or cast one side to a float"
+            "`/` of two integers is ambiguous: use `//` (floor), te.truncdiv (towards zero), "
+            "or cast one side to a float"
         )
     if op in DIVISIONS and is_const(b, 0) and not dt.is_float(element):
         raise TVMError(f"division by zero: {a!r} {op} 0")
@@ -240,7 +241,7 @@ def _fold_conditions(op: str, conditions: tuple[Any, ...]) -> Expr:
 
 
 def truth(self: Node) -> bool:
-    """`a == b` is true where both are the same object, so that expressions live in lists; nothing else has a truth value."""
+    """`a == b` is true where both are the same object, so that lists can hold expressions; nothing else may be asked."""
     if isinstance(self, Bin) and self.op in ("==", "!="):
         return (self.a is self.b) == (self.op == "==")
     if isinstance(self, Const):
@@ -302,7 +303,9 @@ def _method(op: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
     """`&` and `|` of two bools are logical, as in NumPy."""
 
     def apply(self: Any, other: Any) -> Any:
-        if not isinstance(other, (Operand, int, float)) and not hasattr(other, "as_expr") and not hasattr(other, "item"):
+        if not isinstance(other, (Operand, int, float)) and not (hasattr(other, "as_expr") or hasattr(other, "item")):
+            return NotImplemented
+        if getattr(other, "takes_arithmetic", False):  # a whole tensor: its own methods answer
             return NotImplemented
         a, b = (other, self) if swapped else (self, other)
         if op in ("&", "|"):

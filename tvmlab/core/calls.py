@@ -17,10 +17,13 @@ from . import intrin
 from .build import binary, cast, if_then_else, to_expr
 from .error import ExpressionError
 from .node import Barrier, Buffer, Call, Const, Evaluate, Expr, Stmt
+from .walk import replace
 
 # built-ins with an effect or a meaning of their own: (name, what it takes)
 BUILTINS: dict[str, str] = {
-    "access_ptr": "(data, offset, extent, mask): the address of an element of a buffer's memory",
+    "access_ptr": "(data, offset, extent, mask[, *shape, *strides]): the address of an element of a buffer's memory; "
+    "shape and strides say which of the `extent` elements it is for",
+    "array_view": "(data, offset, mask, ndim, *shape, *strides): a part of a buffer, as an array for a packed function",
     "address_of": "(element): the address of one element",
     "prefetch": "(address): ask the cache for a line, a hint",
     "storage_sync": "(scope): all threads of the scope wait for each other",
@@ -186,11 +189,13 @@ def address_of(element: Any) -> Expr:
 
 
 def as_stmt(value: Any) -> Stmt | None:
-    """A statement as it is; a call as a statement of its own; None for anything else."""
+    """A statement as it is; a call as a statement of its own, whose result nobody uses; None for anything else."""
     if isinstance(value, Stmt):
         return value
     if not isinstance(value, Expr):
         return None
     if isinstance(value, Call) and value.name == "storage_sync" and isinstance(value.args[0], Const):
         return Barrier(value.args[0].value)
+    if isinstance(value, Call) and value.kind == "packed":
+        value = replace(value, dtype="handle")  # so that a function may return what it likes
     return Evaluate(value)

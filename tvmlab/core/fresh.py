@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from .node import Alloc, AllReduce, Attr, Buffer, For, Let, LetStmt, Load, Node, Store, Var
+from .node import Alloc, AllReduce, Attr, Buffer, Const, For, Let, LetStmt, Load, Node, Store, Var
 from .walk import map_children, replace
 
 N = TypeVar("N", bound=Node)
@@ -28,6 +28,8 @@ class _Copier:
         t = type(n)
         if t is Var:
             return self.values.get(n, n)
+        if t is Const:
+            return n
         if t is For or t is LetStmt or t is Let:
             self.values[n.var] = Var(n.var.name, n.var.dtype, n.var.nonneg)
             return self._bound(n, var=self.values[n.var])

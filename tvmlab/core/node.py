@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True, eq_default=False)
 def node(cls: type[T]) -> type[T]:
-    """A frozen dataclass that knows which of its fields are children (CHILDREN) and which of those are tuples (MANY)."""
+    """A frozen dataclass that knows which of its fields are children (CHILDREN), and which are tuples (MANY)."""
     made = dataclass(frozen=True, slots=True, eq=False, repr=False)(cls)
     kinds = {f.name: str(f.type) for f in fields(made)}  # type: ignore[arg-type]
     child = ("Expr", "Stmt", "Expr | None", "Stmt | None")

@@ -26,6 +26,27 @@ class Function:
     def buffers(self) -> tuple[Buffer, ...]:
         return tuple(p for p in self.params if isinstance(p, Buffer))
 
+    # ------------------------------------------------------------ the classic PrimFunc and LoweredFunc
+
+    @property
+    def args(self) -> list[Buffer | Var]:
+        return list(self.params)
+
+    @property
+    def buffer_map(self) -> dict[Var, Buffer]:
+        return {b.data: b for b in self.buffers}
+
+    def with_body(self, body: Stmt) -> Function:
+        """The same function with another body."""
+        return self if body is self.body else replace(self, body=body)
+
+    def __str__(self) -> str:
+        from .text import show_program
+
+        return show_program(Program((self,)))
+
+    __repr__ = __str__
+
 
 @dataclass(frozen=True, eq=False)
 class Origin:
@@ -45,6 +66,19 @@ class Snapshot:
     ms: float
 
 
+class Functions(tuple[Function, ...]):
+    """The functions in order, and by name as the classic IRModule has them: `for name, f in mod.functions.items()`."""
+
+    def items(self) -> list[tuple[str, Function]]:
+        return [(f.name, f) for f in self]
+
+    def keys(self) -> list[str]:
+        return [f.name for f in self]
+
+    def values(self) -> list[Function]:
+        return list(self)
+
+
 @dataclass(frozen=True, eq=False)
 class Program:
     """Functions (the first is the entry), open obligations as text, and the snapshots if they were asked for."""
@@ -53,6 +87,9 @@ class Program:
     notes: tuple[str, ...] = ()
     snapshots: tuple[Snapshot, ...] = field(default=())
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "functions", Functions(self.functions))
+
     @property
     def entry(self) -> Function:
         return self.functions[0]
@@ -60,6 +97,32 @@ class Program:
     @property
     def body(self) -> Stmt:
         return self.entry.body
+
+    # ------------------------------------------------------------ the classic IRModule, and LoweredFunc of release 0.6
+
+    def __getitem__(self, name: Any) -> Function:
+        """The function of that name; a classic "main" is the entry whatever its name."""
+        found = next((f for f in self.functions if f.name == str(name)), None)
+        if found is None and str(name) in ("main", "default_function"):
+            return self.entry
+        if found is None:
+            raise KeyError(f"there is no function `{name}`; the functions are {', '.join(f.name for f in self.functions)}")
+        return found
+
+    def get_global_vars(self) -> list[str]:
+        return [f.name for f in self.functions]
+
+    name = property(lambda self: self.entry.name)
+    args = property(lambda self: self.entry.args)
+
+    def astext(self, show_meta_data: bool = False) -> str:
+        return str(self)
+
+    script = astext
+
+    def show(self, *args: Any, **options: Any) -> None:
+        """Print the program."""
+        print(self)
 
     def map_bodies(self, f: Callable[[Stmt], Stmt]) -> Program:
         """Each function's body through `f`; the same object when nothing changed."""

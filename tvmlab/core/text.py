@@ -63,7 +63,7 @@ def identifier(name: str) -> str:
 
 
 class Names:
-    """Gives each variable and buffer one identifier, unique in a program."""
+    """Gives each variable and buffer one identifier, unique in a program. A buffer's handle bears the buffer's name."""
 
     def __init__(self, taken: tuple[str, ...] = ()) -> None:
         self.of: dict[Any, str] = {}
@@ -165,9 +165,15 @@ def _call(p: Printer, e: Call) -> tuple[str, int]:
         c, a, b = e.args
         return f"{p.expr(a, 1)} if {p.expr(c, 1)} else {p.expr(b)}", 0
     name = e.name if e.kind in ("pure", "intrin") else f"{e.kind}."
+    if e.name == "array_view":
+        data, offset, _, ndim, *numbers = e.args
+        n = ndim.value  # type: ignore[attr-defined]
+        shape, strides = (", ".join(p.expr(x) for x in part) for part in (numbers[:n], numbers[n:]))
+        return f"view({p.expr(data)}, offset={p.expr(offset)}, shape=[{shape}], strides=[{strides}])", ATOM
     if e.kind in ("extern", "packed"):
         return f"{e.kind}({', '.join([repr(e.name), *[p.expr(a) for a in e.args]])})", ATOM
-    return f"{name}({', '.join(p.expr(a) for a in e.args)})", ATOM
+    args = e.args[:4] if name == "access_ptr" else e.args
+    return f"{name}({', '.join(p.expr(a) for a in args)})", ATOM
 
 
 def _load(p: Printer, e: Load) -> tuple[str, int]:

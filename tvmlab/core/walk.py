@@ -51,11 +51,11 @@ def map_children(n: N, f: Callable[[Any], Any]) -> N:
 
 def replace(n: N, **changes: Any) -> N:
     """A copy of `n` with some fields changed."""
-    return cast(N, type(n)(*[changes[f] if f in changes else getattr(n, f) for f in n.FIELDS]))
+    return type(n)(*[changes[f] if f in changes else getattr(n, f) for f in n.FIELDS])
 
 
 def rewrite(n: N, rule: Callable[[Any], Any]) -> N:
-    """Apply `rule` bottom-up; `rule(node)` gives the new node, or None for no change. Unchanged trees come back as they are."""
+    """Apply `rule` bottom-up; `rule(node)` gives the new node, or None for no change. Unchanged trees are shared."""
 
     def visit(x: Any) -> Any:
         y = map_children(x, visit)
@@ -140,7 +140,7 @@ def same(a: Any, b: Any, names: dict[Any, Any] | None = None) -> bool:
         if isinstance(a, Var):
             return _paired(a, b, names) and a.dtype == b.dtype  # type: ignore[attr-defined]
         if isinstance(a, Const):
-            return a.value == b.value and a.dtype == b.dtype  # type: ignore[attr-defined]
+            return bool(a.value == b.value) and a.dtype == b.dtype  # type: ignore[attr-defined]
         return all(same(getattr(a, f), getattr(b, f), names) for f in a.FIELDS if f != "origin")
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(same(x, y, names) for x, y in zip(a, b, strict=True))

@@ -106,10 +106,12 @@ def access_ptr(
 
 
 def span(b: Buffer) -> Expr:
-    """How many elements of memory the buffer covers (without its offset)."""
-    if b.strides is not None and b.strides:
-        return binary("*", b.strides[0], b.shape[0])
+    """How many elements of memory the buffer covers (without its offset), the gaps between its rows included."""
     total: Expr = const(1)
+    if b.strides:
+        for n, stride in zip(b.shape, b.strides, strict=True):
+            total = binary("+", total, binary("*", binary("-", n, 1), stride))
+        return total
     for d in b.shape:
         total = binary("*", total, d)
     return total

@@ -14,6 +14,7 @@ from ..core import dtype as dt
 from ..core.calls import call_intrin
 from ..core.node import (
     COMPARE,
+    KIND_NAMES,
     LOGIC,
     Alloc,
     Attr,
@@ -28,6 +29,7 @@ from ..core.node import (
     Expr,
     For,
     If,
+    IterVar,
     Let,
     Load,
     Not,
@@ -224,6 +226,8 @@ class OpName(str):
 
 
 def install() -> None:
+    for number, kind in enumerate(KIND_NAMES):
+        setattr(IterVar, kind, number)  # IterVar.Vectorized
     for cls, names in _aliases().items():
         for name, get in names.items():
             setattr(cls, name, property(get))

@@ -246,6 +246,17 @@ class TensorComputeOp(Operation):
         """A part of the intrinsic with this call's scalars in place of its parameters."""
         return substitute(stmt, dict(zip(self.intrin.scalar_params, self.scalar_inputs, strict=True)))
 
+    def over(self, name: str, axis: Sequence[IterVar]) -> TensorComputeOp:
+        """The same call over other axes."""
+        values = {a.var: b.var for a, b in zip(self.axis, axis, strict=True)}
+        regions = [
+            tuple(Range(substitute(r.min, values), substitute(r.extent, values)) for r in ranges)
+            for ranges in self.input_regions
+        ]
+        scalars = [substitute(e, values) for e in self.scalar_inputs]
+        call = TensorIntrinCall(self.intrin, self.call.tensors, regions, self.reduce_axis, scalars)
+        return TensorComputeOp(name, axis, self.schedulable_ndim, call, self.tag, self.attrs)
+
 
 # ---------------------------------------------------------------- by name
 

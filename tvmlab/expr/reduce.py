@@ -76,7 +76,8 @@ class Reducer:
     def reduce(self, sources: tuple[Expr, ...], axes: tuple[IterVar, ...], where: Any, init: Any) -> tuple[Expr, ...]:
         combiner = self.combiner(tuple(s.dtype for s in sources))
         cond = const(True, "bool") if where is None else as_bool(where)
-        starts = () if init is None else tuple(to_expr(i) for i in (init if isinstance(init, (tuple, list)) else (init,)))
+        given = () if init is None else init if isinstance(init, (tuple, list)) else (init,)
+        starts = tuple(to_expr(i) for i in given)
         if starts and len(starts) != len(sources):
             raise ExpressionError("init-count", f"{self.name}: {len(starts)} init values for {len(sources)} sources")
         if any(not isinstance(i, (Const, Load)) for i in starts):

@@ -17,6 +17,7 @@ from ..core.build import to_expr
 from ..core.error import ExpressionError, TVMError
 from ..core.node import DATA, REDUCE, Expr, IterVar, Load, Operand, Range, Reduce, Var
 from ..core.walk import walk
+from .attrs import Attrs
 
 
 class Operation:
@@ -25,7 +26,7 @@ class Operation:
     kind = "operation"
 
     def __init__(self, name: str, tag: str = "", attrs: dict[str, Any] | None = None) -> None:
-        self.name, self.tag, self.attrs = name, tag, dict(attrs or {})
+        self.name, self.tag, self.attrs = name, tag, Attrs(attrs)
         self.outputs: tuple[Tensor, ...] = ()
         self.axis: tuple[IterVar, ...] = ()
         self.reduce_axis: tuple[IterVar, ...] = ()
@@ -53,6 +54,10 @@ class Operation:
 
     def __repr__(self) -> str:
         return f"{self.kind}({self.name})"
+
+
+# arithmetic of whole tensors, operator -> function of two operands; filled by tvmlab.topi when that is imported
+ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {}
 
 
 class Tensor(Operand):
@@ -90,8 +95,20 @@ class Tensor(Operand):
                 "whole-tensor",
                 f"tensor {self.name} has {self.ndim} dimensions: arithmetic works on its elements",
                 legal=[f"{self.name}[{', '.join(names)}]"],
+                hint="operators on whole tensors are in tvmlab.topi: once it is imported, A + B - C * D / E works too",
             )
         return read(self, ())
+
+    @property
+    def takes_arithmetic(self) -> bool:
+        """Do operators work on the tensor as a whole (rather than on its only element, or not at all)?"""
+        return bool(ARITHMETIC) and self.ndim > 0
+
+    def __neg__(self) -> Any:
+        return self * (-1.0 if dt.is_float(self.dtype) else -1)
+
+    def astype(self, dtype: str) -> Any:
+        return ARITHMETIC["astype"](self, dtype) if self.takes_arithmetic else Operand.astype(self, dtype)
 
     def __hash__(self) -> int:
         return object.__hash__(self)
@@ -114,6 +131,22 @@ class Tensor(Operand):
         from ..core.text import show
 
         return f"Tensor(shape=[{', '.join(show(s) for s in self.shape)}], op.name={self.op.name})"
+
+
+def _operator(method: str, op: str, swapped: bool) -> Callable[[Tensor, Any], Any]:
+    of_elements: Callable[[Tensor, Any], Any] = getattr(Operand, method)
+
+    def apply(self: Tensor, other: Any) -> Any:
+        if not self.takes_arithmetic and not getattr(other, "takes_arithmetic", False):
+            return of_elements(self, other)
+        return ARITHMETIC[op](other, self) if swapped else ARITHMETIC[op](self, other)
+
+    return apply
+
+
+for _name, _op in {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%"}.items():
+    setattr(Tensor, f"__{_name}__", _operator(f"__{_name}__", _op, swapped=False))
+    setattr(Tensor, f"__r{_name}__", _operator(f"__r{_name}__", _op, swapped=True))
 
 
 class TensorSlice(Operand):
@@ -152,7 +185,8 @@ def read(tensor: Tensor, indices: Sequence[Any]) -> Load:
     made = tuple(to_expr(i) for i in indices)
     for i in made:
         if dt.is_float(i.dtype):
-            raise ExpressionError("float-index", f"an index of {tensor.name} is a float: {i!r}", hint="cast it to int32")
+            message = f"an index of {tensor.name} is a float: {i!r}"
+            raise ExpressionError("float-index", message, hint="cast it to int32")
     return Load(tensor, made, tensor.dtype)
 
 
@@ -223,12 +257,12 @@ def substitute_many(bodies: tuple[Expr, ...], f: Callable[[Expr], Expr]) -> tupl
 
 
 def _check_bodies(op: ComputeOp) -> None:
-    top = [b for b in op.body if isinstance(b, Reduce)]
+    top: list[Reduce] = [b for b in op.body if isinstance(b, Reduce)]
     if top and len(top) != len(op.body):
         raise ExpressionError("mixed-reduction", f"{op.name}: either all outputs are reductions or none is")
-    for b in top:
-        r = top[0]
-        if (b.combiner, b.axes, b.cond) != (r.combiner, r.axes, r.cond) or len(b.sources) != len(r.sources):
+    for r in top:
+        a = top[0]
+        if (r.combiner, r.axes, r.cond) != (a.combiner, a.axes, a.cond) or len(r.sources) != len(a.sources):
             raise ExpressionError("different-reductions", f"{op.name}: its outputs must share one reduction")
     for b in op.body:
         parts = b.sources if isinstance(b, Reduce) else (b,)
@@ -239,9 +273,9 @@ def _check_bodies(op: ComputeOp) -> None:
                 where=[repr(b)],
                 hint="give the reduction a te.compute of its own and read that here",
             )
-    for a in top[0].axes if top else ():
-        if a.iter_type != REDUCE:
-            raise ExpressionError("not-a-reduce-axis", f"{op.name}: `{a.name}` is not a reduce_axis")
+    for axis in top[0].axes if top else ():
+        if axis.iter_type != REDUCE:
+            raise ExpressionError("not-a-reduce-axis", f"{op.name}: `{axis.name}` is not a reduce_axis")
 
 
 # ---------------------------------------------------------------- what a person calls
@@ -308,17 +342,19 @@ def compute(
     """
     dims = shape_of(shape)
     names = axis_names(fcompute, len(dims), varargs_names)
+    counts = f"te.compute {name}: the function takes {len(names)} arguments, the shape has {len(dims)} dimensions"
     if len(names) > len(dims):
-        raise TypeError(f"te.compute {name}: the function takes {len(names)} arguments, the shape has {len(dims)} dimensions")
+        raise TypeError(counts)
     axis = [axis_of(d, n) for d, n in zip(dims, names, strict=False)]
     body = fcompute(*[a.var for a in axis])
     tag = current_tag(tag)
     if hasattr(body, "tensor_compute"):  # a tensor intrinsic's call takes whole trailing dimensions
         return body.tensor_compute(name, dims, axis, tag, attrs)
     if len(names) < len(dims):
-        raise TypeError(f"te.compute {name}: the function takes {len(names)} arguments, the shape has {len(dims)} dimensions")
+        raise TypeError(counts)
     bodies = [_body(name, b) for b in (body if isinstance(body, (tuple, list)) else (body,))]
-    plain = {k: v if isinstance(v, (str, int, float, bool, list, tuple, dict)) else str(v) for k, v in (attrs or {}).items()}
+    kept = (str, int, float, bool, list, tuple, dict)
+    plain = {k: v if isinstance(v, kept) else str(v) for k, v in (attrs or {}).items()}
     op = ComputeOp(name, axis, bodies, tag, plain)
     return op.outputs[0] if len(op.outputs) == 1 else list(op.outputs)
 
@@ -329,8 +365,8 @@ def _body(name: str, value: Any) -> Expr:
         return to_expr(value)
     except TypeError:
         raise TypeError(
-            f"te.compute {name}: the function must return an expression, several of them, or a tensor intrinsic's call, "
-            f"not {value!r}"
+            f"te.compute {name}: the function must return an expression, several of them, or a tensor intrinsic's "
+            f"call, not {value!r}"
         ) from None
 
 

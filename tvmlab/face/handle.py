@@ -8,13 +8,15 @@ from functools import cache
 from typing import Any
 
 from ..core.error import ScheduleError, ScheduleTypeError
-from ..core.node import IterVar
+from ..core.node import PARALLEL, TENSORIZED, UNROLLED, VECTORIZED, IterVar
+from ..expr.attrs import StringImm
 from ..expr.tensor import Operation, Tensor
 from ..lowering.obligations import obligations
 from ..schedule import primitives
 from ..schedule.code import to_code
-from ..schedule.state import Stage, State
+from ..schedule.state import Marks, Stage, State
 from ..schedule.trace import Step, Trace
+from .group import GroupHandle
 from .source import caller, place, result_names
 from .verdict import Move, Verdict, ask, moves
 
@@ -47,6 +49,10 @@ class Schedule:
         return [s.op for s in self.state.in_order if s.is_output]
 
     @property
+    def groups(self) -> list[GroupHandle]:
+        return [GroupHandle(self, i) for i in self.state.groups]
+
+    @property
     def stage_map(self) -> dict[Operation, StageHandle]:
         return {op: StageHandle(self, i) for op, i in self.state.alias.items()}
 
@@ -75,6 +81,17 @@ class Schedule:
         return Schedule(self.trace)
 
     copy = fork
+
+    def normalize(self) -> Schedule:
+        """A copy. Lowering itself substitutes inlined stages and moves attach points; its loops all begin at zero."""
+        return self.fork()
+
+    def create_group(self, outputs: Any, inputs: Any, include_inputs: bool = False) -> GroupHandle:
+        """The stages from `inputs` (left out unless asked for) to `outputs`, as one thing to place."""
+        return GroupHandle(self, self.apply("create_group", outputs, inputs, include_inputs))
+
+    def __reduce__(self) -> Any:
+        return _restored, (self.trace.to_json(),)
 
     def verdict(self, primitive: str, /, *args: Any, **kwargs: Any) -> Verdict:
         """May this step be taken? `s.verdict("vectorize", C, k)`; nothing is applied."""
@@ -124,6 +141,18 @@ class StageHandle:
     is_output = property(lambda self: self.record.is_output)
     double_buffer_on = property(lambda self: self.record.double_buffer)
 
+    env_threads = property(lambda self: list(self.record.env_threads))
+    store_predicate = property(lambda self: self.record.predicate)
+
+    @property
+    def iter_var_attrs(self) -> dict[IterVar, IterVarAttr]:
+        """Classic: what is said of the axes that something is said of."""
+        return {a: IterVarAttr(a, m) for a, m in self.record.marks.items()}
+
+    def same_as(self, other: Any) -> bool:
+        """Is it the same stage of the same schedule?"""
+        return self == other
+
     @property
     def attach_type(self) -> int:
         """The classic numbers: 1 root, 2 inline, 4 inside a loop, 5 scan update."""
@@ -143,6 +172,11 @@ class StageHandle:
             raise AttributeError(_unknown(f"stage {self.record.name}", name, schedule_level=False))
         return _method(self.schedule, name, self.index)
 
+    @property
+    def group(self) -> GroupHandle | None:
+        found = self.record.group
+        return None if found is None else GroupHandle(self.schedule, found)
+
     def __dir__(self) -> list[str]:
         return sorted({*object.__dir__(self), *filter(takes_stage, primitives.names())})
 
@@ -154,6 +188,26 @@ class StageHandle:
 
     def __repr__(self) -> str:
         return f"stage({stage_line(self.record, self.schedule.state)})"
+
+
+KINDS = {"unrolled": UNROLLED, "vectorized": VECTORIZED, "parallel": PARALLEL, "tensorized": TENSORIZED}
+
+
+class IterVarAttr:
+    """What is said of one leaf, under the classic names (`s[T].iter_var_attrs[xi].iter_type`)."""
+
+    def __init__(self, axis: IterVar, marks: Marks) -> None:
+        self.iter_type = KINDS.get(marks.kind, axis.iter_type)
+        self.bind_thread = marks.thread
+        self.pragma_keys = [StringImm(k) for k, _ in marks.pragmas]
+        self.pragma_values = [v for _, v in marks.pragmas]
+        self.prefetch_data = [t for t, _ in marks.prefetches]
+        self.prefetch_offset = [o for _, o in marks.prefetches]
+        self.tensor_intrin = marks.intrin
+
+
+def _restored(text: str) -> Schedule:
+    return Schedule(Trace.from_json(text))
 
 
 def _method(schedule: Schedule, name: str, *first: Any) -> Any:
@@ -196,7 +250,7 @@ def _bare(parameter: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    return value.index if isinstance(value, StageHandle) else value
+    return value.index if isinstance(value, (StageHandle, GroupHandle)) else value
 
 
 def stage_line(s: Stage, state: State) -> str:

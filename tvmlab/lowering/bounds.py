@@ -14,8 +14,9 @@ from typing import Any
 
 from ..core.affine import Atom, Facts, Lin, lin, loads, nonneg, number, opaque, relax, to_expr, upper, var
 from ..core.build import binary
-from ..core.node import Expr, IterVar, Reduce, Var
+from ..core.node import OPAQUE, Expr, IterVar, Range, Reduce, Var
 from ..core.text import identifier
+from ..expr.intrin import TensorComputeOp
 from ..schedule import relations as rel
 from ..schedule.scopes import default_scope, rank, thread_rank
 from ..schedule.state import Stage, is_input
@@ -104,7 +105,8 @@ class Bounds:
         region = self._needed(stage, outer)
         if region is not None:
             for a, (lo, n) in zip(stage.op.axis, region, strict=True):
-                low[a], extent[a] = lo, n
+                if a.iter_type != OPAQUE:  # an intrinsic makes all of its dimensions
+                    low[a], extent[a] = lo, n
         return low, extent
 
     def _is_scan_init(self, stage: Stage) -> bool:
@@ -152,9 +154,12 @@ class Bounds:
         return [self._sized(t, d, stage, k) for k, (t, d) in enumerate(zip(total, self._declared(stage), strict=True))]
 
     def _reads(self, consumer: Stage, producer: Stage) -> Iterable[Any]:
-        """The index tuples with which a consumer reads a producer; None for a consumer that reads all of it."""
+        """The indices (or ranges) with which a consumer reads a producer; None for a consumer that reads all of it."""
         bodies = self.ready.bodies.get(consumer.index)
         outputs = producer.op.outputs
+        if isinstance(consumer.op, TensorComputeOp):
+            yield from (r for t, r in zip(consumer.op.call.tensors, consumer.op.input_regions, strict=True) if t in outputs)
+            return
         if bodies is None:
             if any(t in outputs for t in consumer.op.inputs):
                 yield None
@@ -174,8 +179,9 @@ class Bounds:
             return None
         region = []
         for e, declared in zip(indices, self._declared(stage), strict=True):
-            x = lin(e, consumer.facts, consumer.env)
-            lo, hi = relax(x, consumer.facts, relaxed, -1), relax(x, consumer.facts, relaxed, 1)
+            first = lin(e.min if isinstance(e, Range) else e, consumer.facts, consumer.env)
+            last = first + lin(e.extent, consumer.facts, consumer.env) - 1 if isinstance(e, Range) else first
+            lo, hi = relax(first, consumer.facts, relaxed, -1), relax(last, consumer.facts, relaxed, 1)
             if lo is None or hi is None or _depends(lo, relaxed) or _depends(hi, relaxed):
                 lo, hi = declared[0], declared[0] + declared[1] - 1
             region.append((lo, hi))

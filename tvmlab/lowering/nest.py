@@ -8,31 +8,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..core import dtype as dt
-from ..core.affine import NEGATED, Facts, Lin, decide, lin, nonneg, number, simplify, var
+from ..core.affine import NEGATED, Facts, Lin, decide, lin, nonneg, number, reads_memory, simplify, var
 from ..core.affine import to_expr as form_expr
 from ..core.build import all_, binary, const, is_const
 from ..core.error import ScheduleError
 from ..core.node import (
-    NOP,
-    Alloc,
-    Attr,
-    Barrier,
-    Bin,
-    Buffer,
-    Expr,
-    For,
-    If,
-    IterVar,
-    LetStmt,
-    Load,
-    Reduce,
-    Stmt,
-    Store,
-    Var,
+    NOP, OPAQUE, Alloc, Attr, Barrier, Bin, Buffer, Expr, For, If, IterVar, LetStmt, Load, Reduce, Stmt, Store, Var,
 )  # fmt: skip
 from ..core.program import Origin
 from ..core.text import identifier
@@ -46,6 +31,8 @@ from .bounds import Bounds, Domain
 from .crossthread import cross_thread
 from .normalise import Ready
 from .opaque import SPECIAL, adopt_scan
+from .tensorize import position as tensorized_leaf
+from .tensorize import tensorized
 
 
 def to_expr(x: Lin) -> Expr:
@@ -113,14 +100,23 @@ class Nest:
         nest = self.nest(stage, d)
         shared = rank(d.scope) in (1, 2) and any(s.mark(a).thread is not None for s, a in d.path[: len(d.path) - len(stage.leaves)])
         made = seq(Barrier("shared"), nest, Barrier("shared"), body) if shared else seq(nest, body)
-        if stage.double_buffer:
-            made = Attr("double_buffer", self.buffers[stage.op.outputs[0]], const(1), made)
+        around = self.around(stage, d)
+        if stage.double_buffer and around is not None:  # the value: the loop over whose iterations it alternates
+            made = Attr("double_buffer", self.buffers[stage.op.outputs[0]], around, made)
         if stage.rolling_buffer:
             made = Attr("rolling_buffer", self.buffers[stage.op.outputs[0]], const(1), made)
         for t in reversed(stage.op.outputs):
             if t not in self.params and stage.index not in self.owned:
                 made = Alloc(self.buffers[t], made, Origin(stage.name))
         return made
+
+    def around(self, stage: Stage, d: Domain) -> Var | None:
+        """The variable of the loop the stage is attached to, if that is more than one iteration."""
+        outer = d.path[: len(d.path) - len(stage.leaves)]
+        if not outer:
+            return None
+        s, a = outer[-1]
+        return next((x for x in self.bounds.of[s.index].loop[a].terms if isinstance(x, Var)), None)
 
     def nest(self, stage: Stage, d: Domain) -> Stmt:
         if isinstance(stage.op, ComputeOp):
@@ -130,6 +126,8 @@ class Nest:
     # ------------------------------------------------------------ compute stages
 
     def compute(self, stage: Stage, d: Domain, bodies: Sequence[Expr]) -> Stmt:
+        if tensorized_leaf(stage) is not None:
+            return tensorized(self, stage, d, bodies)
         if isinstance(bodies[0], Reduce):
             return self.reduction(stage, d, bodies[0])
         guards = self.guards(stage, d, d.values, d.facts)
@@ -146,7 +144,7 @@ class Nest:
         common, rest = stage.leaves[:first], stage.leaves[first:]
         if any(stage.mark(a).thread is not None for a in rest if a in reducing):
             return cross_thread(self, stage, d, r)
-        init = self.init(stage, d, r, common, [a for a in rest if a not in reducing])
+        init = self.init(stage, d, common, [a for a in rest if a not in reducing], self.identity(stage, d, r))
         main = self.wrap(stage, d, rest, self.update(stage, d, r))
         return self.wrap(stage, d, common, seq(init, main))
 
@@ -164,11 +162,23 @@ class Nest:
         body = together(stores)
         if not is_const(r.cond):
             cond = simplify(self.value(r.cond, d.env, facts), facts)
-            body = body if is_const(cond, True) else If(cond, body)
+            # an affine one, as rfactor makes for a tail, is worth a cut of its loop
+            body = body if is_const(cond, True) else If(cond, body, likely=not reads_memory(cond))
         return guarded(guards, body)
 
-    def init(self, stage: Stage, d: Domain, r: Reduce, common: Sequence[IterVar], own: Sequence[IterVar]) -> Stmt:
-        """The identity, stored by a nest of its own over the data loops inside the first reduction loop."""
+    def init(
+        self,
+        stage: Stage,
+        d: Domain,
+        common: Sequence[IterVar],
+        own: Sequence[IterVar],
+        start: Callable[[dict[IterVar, Lin], Facts], Stmt],
+        inside: Sequence[IterVar] = (),
+    ) -> Stmt:
+        """What comes before a reduction, in a nest of its own over the data loops inside the first reduction loop.
+
+        `start(values, facts)`: what is done there. `inside`: leaves that it covers by itself.
+        """
         facts, loop = d.facts, {a: d.loop[a] for a in common}
         for a in own:
             value = d.loop[a]
@@ -177,24 +187,30 @@ class Nest:
                 facts = facts.with_range(v, number(0), d.sizes[a] - 1)
                 value = var(v)
             loop[a] = value
-        values = rel.values_up(stage, loop, d.sizes, facts)
-        if any(a not in values for a in stage.op.axis):
+        values = rel.values_up(stage, {**loop, **{a: number(0) for a in inside}}, d.sizes, facts)
+        if any(a not in values for a in stage.op.axis if a.iter_type != OPAQUE):
             raise ScheduleError(
                 "mixed-fuse",
                 f"cannot initialise {stage.name}: a data axis was fused with a reduction axis",
                 hint="fuse data axes with data axes only, or use rfactor",
             )
-        guards = self.guards(stage, d, values, facts)
-        env = {a.var: d.low[a] + values[a] for a in stage.op.axis}
-        starts = r.init or r.combiner.identity
-        stores: list[Stmt] = [
-            Store(self.buffers[t], self.target(t, d, values), self.value(x, env, facts), None, self.origin(stage))
-            for t, x in zip(stage.op.outputs, starts, strict=True)
-        ]
-        body = guarded(guards, seq(*stores))
+        body = guarded(self.guards(stage, d, values, facts), start(values, facts))
         for a in reversed(own):
             body = self.loop(stage, d, a, body, loop[a])
         return body
+
+    def identity(self, stage: Stage, d: Domain, r: Reduce) -> Callable[[dict[IterVar, Lin], Facts], Stmt]:
+        """Stores of the combiner's identity (of the reduction's init, if it has one)."""
+
+        def start(values: dict[IterVar, Lin], facts: Facts) -> Stmt:
+            env = {a.var: d.low[a] + values[a] for a in stage.op.axis}
+            stores: list[Stmt] = [
+                Store(self.buffers[t], self.target(t, d, values), self.value(x, env, facts), None, self.origin(stage))
+                for t, x in zip(stage.op.outputs, r.init or r.combiner.identity, strict=True)
+            ]
+            return seq(*stores)
+
+        return start
 
     # ------------------------------------------------------------ pieces
 
@@ -268,15 +284,17 @@ class Nest:
         return made
 
     def element(self, e: Load, env: Mapping[Any, Lin], facts: Facts) -> Expr:
-        stage = self.bounds.table[self.ready.home[e.buffer]]
-        buffer = self.buffers[e.buffer]
         position = [self.position(i, env, facts) for i in e.indices]
+        return Load(self.buffers[e.buffer], tuple(to_expr(x) for x in self.located(e.buffer, position, facts)), e.dtype)
+
+    def located(self, t: Any, position: Sequence[Lin], facts: Facts) -> list[Lin]:
+        """The indices, in its buffer, of the element of a tensor at an (absolute) position."""
+        stage = self.bounds.table[self.ready.home[t]]
         d = self.bounds.of.get(stage.index)
-        if d is not None and stage.op.axis and e.buffer not in self.absolute:  # an extern statement has no axes
-            position = [x - d.low[a] for x, a in zip(position, stage.op.axis, strict=True)]
-        if stage.layout is not None:
-            position = stage.layout.forward(position, facts)
-        return Load(buffer, tuple(to_expr(x) for x in position), e.dtype)
+        found = list(position)
+        if d is not None and stage.op.axis and t not in self.absolute:  # an extern statement has no axes
+            found = [x - d.low[a] for x, a in zip(found, stage.op.axis, strict=True)]
+        return stage.layout.forward(found, facts) if stage.layout is not None else found
 
     def position(self, i: Expr, env: Mapping[Any, Lin], facts: Facts) -> Lin:
         if any(True for _ in _loads(i)):

@@ -9,7 +9,7 @@ from typing import Any
 from ..core.node import Expr, IterVar, Load
 from ..core.walk import rewrite, substitute
 from ..expr.tensor import ComputeOp, Tensor, substitute_many
-from ..schedule.state import Attach, Fuse, Split, Stage, State
+from ..schedule.state import Attach, Fuse, Rebase, Split, Stage, State
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,8 @@ def normalise(state: State) -> Ready:
                 continue
             notes.append(f"{stage.name} is read by an operation that is no te.compute: it stays at the root")
             stage = replace(stage, attach=Attach())
-        kept.append(stage)
+        place = state.attach_of(stage)
+        kept.append(stage if place is stage.attach else replace(stage, attach=place))
     table = {s.index: s for s in kept}
     for scan in [s for s in kept if s.op.kind == "scan"]:
         for index in cell(scan.op, home, table):
@@ -88,6 +89,8 @@ def _current(parent: Stage, axis: IterVar) -> IterVar:
                 axis, moved = r.inner, True
             elif isinstance(r, Fuse) and r.inner is axis:
                 axis, moved = r.fused, True
+            elif isinstance(r, Rebase) and r.parent is axis:
+                axis, moved = r.rebased, True
     return axis
 
 

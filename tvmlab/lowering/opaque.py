@@ -1,16 +1,18 @@
-"""Nests of stages that are no te.compute: scans, extern statements."""
+"""Nests of stages that are no te.compute: scans, extern statements (calls of intrinsics are in tensorize.py)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..core.build import binary, const
-from ..core.node import Buffer, Call, For, Load, Stmt, Store, Var
+from ..core.affine import lin, number
+from ..core.build import const
+from ..core.node import Buffer, For, Load, Stmt, Store, Var
 from ..core.text import identifier
-from ..core.walk import replace as with_fields
-from ..core.walk import rewrite, seq
+from ..core.walk import seq
 from ..schedule.state import Stage, is_compute
+from .binding import Binder, Region
+from .tensorize import tensor_nest
 
 if TYPE_CHECKING:
     from .bounds import Domain
@@ -44,7 +46,13 @@ def shares(nest: Nest, scan: Stage, init: Any) -> bool:
     """May the initial values be computed straight into the state's memory?"""
     home = nest.bounds.table[nest.ready.home[init]]
     readers = [s for s in nest.ready.stages if init in s.op.inputs and s is not scan]
-    return is_compute(home) and not readers and init not in nest.params and home.attach.kind == "root" and home.layout is None
+    return (
+        is_compute(home)
+        and not readers
+        and init not in nest.params
+        and home.attach.kind == "root"
+        and home.layout is None
+    )
 
 
 def scan_nest(nest: Nest, stage: Stage, d: Domain) -> Stmt:
@@ -81,45 +89,17 @@ def copy(nest: Nest, source: Any, target: Any) -> Stmt:
 def extern_nest(nest: Nest, stage: Stage, d: Domain) -> Stmt:
     """The statement, over the real buffers."""
     op: Any = stage.op
-    pairs = [*zip(op.in_buffers, op.sources, strict=True), *zip(op.out_buffers, op.outputs, strict=True)]
-    return over(nest, op.body, [(b, nest.buffers[t]) for b, t in pairs])
+    binder = Binder(f"cannot compute {stage.name}", d.facts)
+    reads = [(b, t, 1) for b, t in zip(op.in_buffers, op.sources, strict=True)]
+    writes = [(b, t, 2) for b, t in zip(op.out_buffers, op.outputs, strict=True)]
+    for b, t, mask in [*reads, *writes]:
+        home = nest.bounds.table[nest.ready.home[t]]
+        low, extents = tuple(number(0) for _ in t.shape), tuple(lin(n) for n in t.shape)
+        place = lambda p, t=t: nest.located(t, p, d.facts)  # noqa: E731
+        binder.bind(b, Region(t.name, nest.buffers[t], low, extents, place, home.layout is not None), mask)
+    return binder.apply(op.body, nest.origin(stage))
 
 
-def over(nest: Nest, body: Stmt, pairs: list[tuple[Buffer, Buffer]]) -> Stmt:
-    """`body` with the declared buffers (and their variables) replaced by the real ones."""
-    swap = dict(pairs)
-    handles: dict[Any, Any] = {}
-    for declared, real in pairs:
-        handles[declared.data] = real.data
-        for mine, theirs in zip((*(declared.strides or ()), declared.offset), (*_strides(real), const(0)), strict=False):
-            if isinstance(mine, Var):
-                handles[mine] = theirs
-        for mine, theirs in zip(declared.shape, real.shape, strict=True):
-            if isinstance(mine, Var):
-                handles[mine] = theirs
-
-    def rule(x: Any) -> Any:
-        if type(x) is Var:
-            return handles.get(x)
-        if isinstance(x, (Load, Store)) and x.buffer in swap:
-            return with_fields(x, buffer=swap[x.buffer])
-        if isinstance(x, Call) and any(a in swap for a in x.args if isinstance(a, Buffer)):
-            return with_fields(x, args=tuple(swap.get(a, a) if isinstance(a, Buffer) else a for a in x.args))
-        return None
-
-    return rewrite(body, rule)
-
-
-def _strides(b: Buffer) -> list[Any]:
-    if b.strides is not None:
-        return list(b.strides)
-    strides: list[Any] = []
-    step: Any = const(1)
-    for extent in reversed(b.shape):
-        strides.insert(0, step)
-        step = binary("*", step, extent)
-    return strides
-
-
-SPECIAL: dict[str, Callable[[Any, Stage, Any], Stmt]] = {"scan": scan_nest, "extern": extern_nest}
-
+SPECIAL: dict[str, Callable[[Any, Stage, Any], Stmt]] = {
+    "scan": scan_nest, "extern": extern_nest, "tensor_compute": tensor_nest,
+}  # fmt: skip

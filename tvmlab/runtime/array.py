@@ -136,17 +136,22 @@ def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     return np.ndarray(shape, dtype, raw, offset=-raw.ctypes.data % ALIGN)
 
 
-def empty(shape: Any, dtype: Any = "float32", device: Device | None = None, mem_scope: str | None = None) -> NDArray:
-    """An array of undefined contents."""
-    where = (device or cpu()).require()
+def empty(
+    shape: Any, dtype: Any = "float32", device: Device | None = None, mem_scope: str | None = None, ctx: Device | None = None
+) -> NDArray:
+    """An array of undefined contents. `ctx`: release 0.6's `device`."""
+    where = (device or ctx or cpu()).require()
     name = dt.canonical(dtype if isinstance(dtype, str) else np.dtype(dtype).name)
     base, lanes = memory_dtype(name)
     wanted = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
     return NDArray(aligned((*map(int, wanted), *lanes), base), where, name)
 
 
-def array(arr: Any, device: Device | None = None, mem_scope: str | None = None) -> NDArray:
-    """A copy of `arr` (an array, or nested lists) on `device`."""
+def array(
+    arr: Any, device: Device | None = None, mem_scope: str | None = None, ctx: Device | None = None
+) -> NDArray:
+    """A copy of `arr` (an array, or nested lists) on `device` (release 0.6: `ctx`)."""
+    device = device or ctx
     if isinstance(arr, NDArray):
         return arr.copyto((device or cpu()).require())  # type: ignore[no-any-return]
     source = np.asarray(arr)

@@ -10,12 +10,12 @@ from typing import Any
 from ..core.error import BuildError, LabError, MissingName
 from ..core.program import Function, Program
 from ..core.text import to_html
-from ..target.base import Compiled, Target
+from ..target.base import ALIASES, Compiled, Target
 from ..target.base import names as target_names
-from . import load, measure
+from . import bundle, load, measure
 from .array import address
 from .bind import Bound, bind
-from .device import Device, DeviceError
+from .device import Device, DeviceError, device
 from .plan import Plan, make_plan
 from .signature import Signature, signature_of
 
@@ -129,7 +129,7 @@ class Module:
     def time_evaluator(
         self,
         func_name: str,
-        dev: Device,
+        dev: Device | None = None,
         number: int = 10,
         repeat: int = 1,
         min_repeat_ms: float = 0,
@@ -138,14 +138,16 @@ class Module:
         repeats_to_cooldown: int = 1,
         cache_flush_bytes: int = 0,
         f_preproc: str = "",
+        ctx: Device | None = None,
     ) -> Callable[..., measure.BenchmarkResult]:
         """A function of the program's arguments that times it: one run to warm up, then `repeat` times `number` runs.
 
         The arguments are checked once, and copied if they need it, before the clock starts. `min_repeat_ms`: `number`
         grows until a repeat lasts that long. `cache_flush_bytes`: memory to stream through before each repeat.
-        `f_preproc`: name of a packed function that gets the arguments before each repeat.
+        `f_preproc`: name of a packed function that gets the arguments before each repeat. `ctx`: release 0.6's `dev`.
         """
         self.get_function(func_name)
+        dev = dev or ctx or device(self.device_kind)
         if dev.require().kind != self.device_kind:
             raise DeviceError("device-kind", f"this module runs on {self.device_kind}, not on {dev}")
         plan = measure.Timing(
@@ -182,10 +184,13 @@ class Module:
         load.write_card(path, self.signature, self.target, self.compiled.extra)
 
     def export_library(self, file_name: str | Path, **options: Any) -> None:
-        """The classic name of `export`."""
+        """The classic name of `export`; it also packs everything into one `.tar`."""
         if options:
             raise LabError("export-options", f"export_library takes no {', '.join(options)} here")
-        self.export(file_name)
+        if Path(file_name).suffix == ".tar":
+            bundle.pack(Path(file_name), self.export)
+        else:
+            self.export(file_name)
 
     def save(self, file_name: str | Path, fmt: str = "") -> None:
         """The classic name of `export`; `fmt` must agree with the name's ending."""
@@ -218,7 +223,8 @@ def rebuild(function: Function, target: Target, trace_hash: str = "") -> Module:
 
 def enabled(target: str) -> bool:
     """Can this installation build for a target of that name? (`"llvm -mcpu=..."` counts as llvm.)"""
-    return (target.split() or [""])[0] in target_names()
+    word = (str(target).split() or [""])[0]
+    return ALIASES.get(word, word) in target_names()
 
 
 def load_module(path: str | Path) -> Module:

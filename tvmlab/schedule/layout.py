@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..core.affine import NOTHING, Atom, Facts, Lin, floordiv, floormod, lin, number, to_expr, upper
+from ..core.affine import NOTHING, Atom, Facts, Lin, floordiv, floormod, lin, nonneg, number, to_expr, upper
 from ..core.build import to_expr as expression
 from ..core.error import ScheduleError
 from ..core.node import Expr, Var
@@ -24,7 +24,6 @@ class Layout:
 
     def __init__(self, variables: Sequence[Var], outputs: Sequence[Expr], separators: Sequence[int] = ()) -> None:
         self.variables, self.outputs, self.separators = tuple(variables), tuple(outputs), tuple(separators)
-        self._pieces(tuple(number(1 << 30) for _ in self.variables))
 
     @staticmethod
     def of(f: Callable[..., Any], names: Sequence[str], stage: str) -> Layout:
@@ -63,21 +62,25 @@ class Layout:
     def shape(self, shape: Sequence[Expr]) -> tuple[Expr, ...]:
         return tuple(to_expr(x) for x in self.extents([lin(e) for e in shape]))
 
+    def check(self, sizes: Sequence[Lin]) -> None:
+        """Raise where the layout has no inverse on a result of this size."""
+        self._pieces(tuple(sizes))
+
     def inverse(self, values: Sequence[Lin], sizes: Sequence[Lin], facts: Facts = NOTHING) -> list[Lin]:
         """The logical indices of the element at these new ones."""
         totals = {v: number(0) for v in self.variables}
         for value, pieces in zip(values, self._pieces(tuple(sizes)), strict=True):
-            for k, (v, scale, extent, weight) in enumerate(pieces):
-                part = floordiv(value, weight, facts)
+            for k, (v, scale, _, weight) in enumerate(pieces):
+                part = floordiv(value, number(weight), facts)
                 if k + 1 < len(pieces):
-                    part = floormod(part, extent, facts)
+                    part = floormod(part, number(pieces[k + 1][3] // weight), facts)
                 totals[v] = totals[v] + part * scale
         return [totals[v] for v in self.variables]
 
     def _facts(self, sizes: Sequence[Lin]) -> Facts:
         return Facts({v: (number(0), n - 1) for v, n in zip(self.variables, sizes, strict=True)})
 
-    def _pieces(self, sizes: tuple[Lin, ...]) -> list[list[tuple[Var, int, Lin, Lin]]]:
+    def _pieces(self, sizes: tuple[Lin, ...]) -> list[list[tuple[Var, int, Lin, int]]]:
         """Per output, its pieces (variable, scale, extent, weight), the lightest first."""
         facts = self._facts(sizes)
         found = [self._output(e, lin(e), facts) for e in self.outputs]
@@ -85,17 +88,18 @@ class Layout:
             self._covers(v, [(scale, extent) for pieces in found for w, scale, extent, _ in pieces if w is v])
         return found
 
-    def _output(self, e: Expr, form: Lin, facts: Facts) -> list[tuple[Var, int, Lin, Lin]]:
+    def _output(self, e: Expr, form: Lin, facts: Facts) -> list[tuple[Var, int, Lin, int]]:
+        """A mixed-radix number: each piece must fit below the weight of the next."""
         if form.const or not form.terms:
             raise self._refuse(f"`{e!r}` is not made of pieces of the indices")
-        pieces: list[tuple[Var, int, Lin, Lin]] = []
-        weight = number(1)
+        pieces: list[tuple[Var, int, Lin, int]] = []
         for atom, c in sorted(form.terms.items(), key=lambda item: item[1]):
             v, scale, extent = self._piece(atom, e, facts)
-            if weight.terms or c != weight.const:
+            below = pieces[-1] if pieces else None
+            fits = c == 1 if below is None else c % below[3] == 0 and nonneg(number(c // below[3]) - below[2])
+            if not fits:
                 raise self._refuse(f"the parts of `{e!r}` overlap or leave gaps")
-            pieces.append((v, scale, extent, weight))
-            weight = extent * c
+            pieces.append((v, scale, extent, c))
         return pieces
 
     def _piece(self, atom: Any, e: Expr, facts: Facts) -> tuple[Var, int, Lin]:

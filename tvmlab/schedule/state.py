@@ -138,10 +138,10 @@ class Stage:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Stages that move together; `stage`'s attach point is the group's."""
+    """Stages that move together: those at the group's root are computed where the group is. `parent`: a group around."""
 
     index: int
-    members: tuple[int, ...]
+    parent: int | None = None
     attach: Attach = ROOT
 
 
@@ -189,6 +189,25 @@ class State:
             if axis in self.stages[i].axes:
                 return self.stages[i]
         return None
+
+    def groups_of(self, group: int | None) -> list[int]:
+        """A group and those around it, innermost first."""
+        found: list[int] = []
+        while group is not None:
+            found.append(group)
+            group = self.groups[group].parent
+        return found
+
+    def members(self, group: int) -> list[Stage]:
+        """The stages of a group, those of the groups inside it too."""
+        return [s for s in self.in_order if group in self.groups_of(s.group)]
+
+    def attach_of(self, stage: Stage) -> Attach:
+        """Where a stage is computed: at its own place, else at that of the nearest group that has one."""
+        if stage.attach.kind != "root":
+            return stage.attach
+        places = (self.groups[g].attach for g in self.groups_of(stage.group))
+        return next((a for a in places if a.kind != "root"), ROOT)
 
     def consumers(self, op: Operation) -> list[Stage]:
         return [s for s in self.in_order if any(t.op is op for t in s.op.inputs)]

@@ -15,11 +15,20 @@ from ..core.program import Program
 SHARED_FILES = {"base", "pylike", "pymath", "clike", "__init__"}
 
 
-@dataclass(frozen=True)
+ALIASES = {"c": "llvm", "cpu": "llvm", "stackvm": "interp"}  # names of the classic stack -> the target that does it here
+NOT_YET = {"cuda", "opencl", "metal", "rocm", "vulkan", "nvptx", "webgpu", "hexagon", "ext_dev", "vdla", "sdaccel", "aocl"}
+OPTIONS = {"mcpu": "cpu", "mattr": "features", "mtriple": "triple", "target": "triple", "num-threads": "threads"}
+
+_open: list[Target] = []  # the `with` blocks
+
+
+@dataclass(frozen=True, init=False)
 class Target:
-    """A target with its options, as a person asks for it: `Target("llvm", cpu="x86-64-v3")`.
+    """A target with its options, as a person asks for it: `Target("llvm", cpu="x86-64-v3")`, `Target("llvm -mcpu=...")`.
 
     `cpu`, `features`: names of LLVM ("" means this machine's). `triple`: cross-compilation. `threads`: 0 means all.
+    In a `with` block it is the target of every build that names none. Other classic options are read over; `host` is
+    the target itself, since CPU targets have no other.
     """
 
     name: str
@@ -28,13 +37,73 @@ class Target:
     triple: str = ""
     threads: int = 0
 
+    def __init__(
+        self, name: Any = "llvm", cpu: str = "", features: str = "", triple: str = "", threads: int = 0,
+        *, target: Any = None, host: Any = None,
+    ) -> None:  # fmt: skip
+        word, asked = _parsed(name if target is None else target)
+        given = {"cpu": cpu, "features": features, "triple": triple, "threads": threads}
+        made = {"name": word, **asked, **{k: v for k, v in given.items() if v}}
+        for key in ("name", *given):
+            object.__setattr__(self, key, made.get(key, 0 if key == "threads" else ""))
+
     @property
     def kind(self) -> TargetKind:
         return get(self.name)
 
+    @property
+    def keys(self) -> list[str]:
+        """Classic: the families a schedule may be chosen by."""
+        return ["cpu"] if self.name not in NOT_YET else [self.name, "gpu"]
+
+    @property
+    def host(self) -> Target:
+        return self
+
+    mcpu = property(lambda self: self.cpu)
+    model = property(lambda self: "unknown")
+    target_name = property(lambda self: self.name)  # release 0.6
+
+    @staticmethod
+    def current(allow_none: bool = True) -> Target | None:
+        """The target of the innermost `with` block."""
+        if not _open and not allow_none:
+            raise ValueError("there is no target in force: use `with Target(...):`")
+        return _open[-1] if _open else None
+
+    @staticmethod
+    def list_kinds() -> list[str]:
+        return list(names())
+
+    def __enter__(self) -> Target:
+        _open.append(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _open.pop()
+
     def __str__(self) -> str:
         options = {"mcpu": self.cpu, "mattr": self.features, "mtriple": self.triple, "num-threads": self.threads}
         return " ".join([self.name, *[f"-{k}={v}" for k, v in options.items() if v]])
+
+
+def _parsed(target: Any) -> tuple[str, dict[str, Any]]:
+    """The name and the options of a target's text, of its classic mapping, or of a Target."""
+    if isinstance(target, Target):
+        return target.name, {k: getattr(target, k) for k in ("cpu", "features", "triple", "threads")}
+    if isinstance(target, dict):
+        pairs = {str(k).removeprefix("-"): v for k, v in target.items()}
+        word = str(pairs.pop("kind", pairs.pop("id", "llvm")))
+    else:
+        words = str(target).split() or [""]
+        word = words[0]
+        pairs = dict(w.lstrip("-").partition("=")[::2] for w in words[1:])
+    found = {OPTIONS[k]: v for k, v in pairs.items() if k in OPTIONS and v}
+    if isinstance(found.get("features"), (list, tuple)):
+        found["features"] = ",".join(found["features"])
+    if "threads" in found:
+        found["threads"] = int(found["threads"])
+    return word, found
 
 
 @dataclass(frozen=True)
@@ -91,8 +160,10 @@ def names() -> tuple[str, ...]:
 @lru_cache(maxsize=None)
 def get(name: str) -> TargetKind:
     """The record of the target of that name; an unknown name answers with those that exist."""
+    name = ALIASES.get(name, name)
     if name not in names():
-        raise BuildError("unknown-target", f"there is no target `{name}`", legal=names())
+        hint = f"{name} is not there yet: bound loops lower and print, and run on `interp`" if name in NOT_YET else ""
+        raise BuildError("unknown-target", f"there is no target `{name}`", legal=names(), hint=hint)
     module = "numba_cpu" if name == "numba" else name
     kind: TargetKind = import_module(f".{module}", __package__).TARGET
     return kind

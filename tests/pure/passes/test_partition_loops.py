@@ -1,10 +1,11 @@
 """Guards leave the hot part of loops; head and tail keep the rest."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.pure.passes.ir import buffer, ints, load, loop, nodes, program, same_result, store, var, when
+from tvmlab import lower, te
 from tvmlab.core import build
 from tvmlab.core.node import Alloc, Barrier, Const, For, If, Store
 from tvmlab.core.text import show
@@ -196,6 +197,7 @@ def test_init_and_update_share_the_cut(golden):
 kinds = st.sampled_from(["serial", "unrolled", "parallel"])
 
 
+@settings(max_examples=50)
 @given(st.integers(1, 40), st.integers(1, 30), st.integers(1, 9), st.tuples(kinds, kinds, kinds, kinds), st.booleans())
 def test_any_tiles(n, m, f, kinds, symbolic):
     size = var("n", nonneg=True)
@@ -223,3 +225,15 @@ def test_variable_bound_of_an_unrolled_loop_stays_a_guard():
     assert all(isinstance(f.extent, Const) for f in nodes(after, For) if f.kind == "unrolled")
     assert nodes(after, If)
     same_result(before, after, {size: 9})
+
+
+def test_the_tail_of_partial_sums_is_cut():
+    """rfactor's condition is a guard like any other; so is an affine `where=` of a person's."""
+    A, k = te.placeholder((40,), name="A"), te.reduce_axis((0, 40), name="k")
+    B = te.compute((1,), lambda i: te.sum(A[k], axis=k), name="B")
+    s = te.create_schedule(B.op)
+    _, ki = s[B].split(k, factor=16)
+    s.rfactor(B, ki)
+    cut_loops = lower(s, [A, B])
+    assert [f.extent.value for f in nodes(cut_loops, For) if f.var.name == "k_outer"] == [3, 2]
+    assert not nodes(cut_loops, If)

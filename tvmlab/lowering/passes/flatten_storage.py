@@ -15,7 +15,7 @@ from typing import Any
 from ...core import affine, build
 from ...core import dtype as dt
 from ...core.affine import Lin
-from ...core.node import Alloc, AllReduce, Attr, Bin, Broadcast, Buffer, Expr, Load, Ramp, Stmt, Store
+from ...core.node import Alloc, AllReduce, Attr, Bin, Broadcast, Buffer, Const, Expr, Load, Ramp, Stmt, Store, Var
 from ...core.program import Function, Program
 from ...core.walk import map_children, replace
 from ..config import DEFAULT, Config
@@ -88,8 +88,10 @@ class Flattener:
         return _vector_index(base, affine.to_expr(step, dtype), rest, lanes)
 
     def visit(self, n: Any) -> Any:
-        n = map_children(n, self.visit)
         t = type(n)
+        if t is Const or t is Var:
+            return n
+        n = map_children(n, self.visit)
         if t is Load or t is Store:
             if is_flat(n.buffer):
                 return n

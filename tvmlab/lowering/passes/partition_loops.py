@@ -63,44 +63,71 @@ class _Partitioner:
     def __init__(self, config: Config) -> None:
         self.constants = config.partition_const_loop
         self.forms: dict[Any, list[Lin]] = {}
+        self.known: dict[Stmt, bool] = {}
 
     # ------------------------------------------------------------ statements
 
     def stmt(self, s: Stmt, facts: Facts, copies: int) -> Stmt:
+        if not self.guarded(s):
+            return s
         if isinstance(s, For):
             return self.loop(s, facts, copies)
         if isinstance(s, If):
             return self.branch(s, facts, copies)
         if isinstance(s, Seq):
-            made = [self.stmt(x, facts, copies) for x in s.stmts]
-            return s if all(a is b for a, b in zip(made, s.stmts, strict=True)) else seq(*made)
+            return seq(*[self.stmt(x, facts, copies) for x in s.stmts])
         return map_children(s, lambda c: self.stmt(c, facts, copies) if isinstance(c, Stmt) else c)
+
+    def guarded(self, s: Stmt) -> bool:
+        """Is there a guard that can be cut off?"""
+        found = self.known.get(s)
+        if found is None:
+            found = isinstance(s, If) and s.likely or any(map(self.guarded, _statements(s)))
+            self.known[s] = found
+        return found
 
     def branch(self, s: If, facts: Facts, copies: int) -> Stmt:
         """A guard loses the conditions that the cut loops around it settle."""
         if affine.reads_memory(s.cond):
             return map_children(s, lambda c: self.stmt(c, facts, copies) if isinstance(c, Stmt) else c)
-        cond = s.cond
-        if s.likely:
-            parts = list(affine.conjuncts(cond))
-            known = [affine.decide(c, facts) for c in parts]
-            if False in known:
-                return NOP if s.other is None else self.stmt(s.other, facts, copies)
-            open_ = [c for c, k in zip(parts, known, strict=True) if k is None]
-            if not open_:
-                return self.stmt(s.then, facts, copies)
-            cond = cond if len(open_) == len(parts) else build.all_(*open_)
-        then = self.stmt(s.then, facts.with_condition(cond), copies)
+        kept = self.settled(s, facts)
+        if kept is not s:
+            return self.stmt(kept, facts, copies)
+        then = self.stmt(s.then, facts.with_condition(s.cond), copies)
         other = None if s.other is None else self.stmt(s.other, facts, copies)
-        same = cond is s.cond and then is s.then and other is s.other
-        return s if same else replace(s, cond=cond, then=then, other=other)
+        return s if then is s.then and other is s.other else replace(s, then=then, other=other)
+
+    def settled(self, s: If, facts: Facts) -> Stmt:
+        """The guard without the conditions that are proved; what it guards, or its other side, when it is decided."""
+        if not s.likely:
+            return s
+        parts = list(affine.conjuncts(s.cond))
+        known = [affine.decide(c, facts) for c in parts]
+        if False in known:
+            return NOP if s.other is None else s.other
+        still = [c for c, k in zip(parts, known, strict=True) if k is None]
+        if len(still) == len(parts):
+            return s
+        return replace(s, cond=build.all_(*still)) if still else s.then
+
+    def freed(self, s: Stmt, facts: Facts) -> Stmt:
+        """A part of a cut loop without the guards that hold in it."""
+        if not self.guarded(s):
+            return s
+        if isinstance(s, If) and not affine.reads_memory(s.cond):
+            kept = self.settled(s, facts)
+            if not isinstance(kept, If) or kept.then is not s.then:
+                return self.freed(kept, facts)
+            s = kept
+        if isinstance(s, Seq):
+            return seq(*[self.freed(x, facts) for x in s.stmts])
+        inside = facts.with_loop(s.var, s.lo, s.extent) if isinstance(s, For) else facts
+        return map_children(s, lambda c: self.freed(c, inside) if isinstance(c, Stmt) else c)
 
     def loop(self, s: For, facts: Facts, copies: int) -> Stmt:
         if s.kind not in CUT or (constant(s.extent) is not None and not self.constants):
             return self.inside(s, facts, copies)
         guards = list(self.guards(s.body, (), facts.with_loop(s.var, s.lo, s.extent)))
-        if not guards:
-            return self.inside(s, facts, copies)
         s, settled = self.shrunk(s, facts)
         if copies > 1 and not _fixed(s.body):
             for attempt in (self.cut, self.chosen):
@@ -216,18 +243,20 @@ class _Partitioner:
     def part(self, s: For, lo: Lin, hi: Lin, facts: Facts, copies: int) -> Stmt:
         """These iterations; its own guard may now bound the loop."""
         first, extent = affine.to_expr(lo, s.var.dtype), _extent(lo, hi, facts, s.extent.dtype)
-        piece, settled = self.shrunk(replace(s, lo=first, extent=extent), facts)
-        return self.inside(piece, facts, copies, settled)
+        body = self.freed(s.body, facts.with_range(s.var, lo, hi - 1))
+        piece, settled = self.shrunk(replace(s, lo=first, extent=extent, body=body), facts)
+        return NOP if body is NOP else self.inside(piece, facts, copies, settled)
 
     def per_iteration(self, s: For, ranges: Sequence[tuple[Lin, Lin]], main: Lin, facts: Facts, copies: int) -> Stmt:
         """for v in parallel(n): if v < first: head  else: if v < last: main  else: tail"""
         made: Stmt | None = None
         for lo, hi in reversed(ranges):
             inside = facts.with_range(s.var, lo, hi - 1)
-            body = s.body if lo is main else fresh(s.body)
-            if lo is not main and (hi - lo).is_const() and (hi - lo).const == 1:
-                body = fresh(s.body, {s.var: affine.to_expr(lo, s.var.dtype)})
-            body = self.stmt(body, inside, copies)
+            body = s.body
+            if lo is not main:
+                single = (hi - lo).is_const() and (hi - lo).const == 1
+                body = fresh(body, {s.var: affine.to_expr(lo, s.var.dtype)} if single else {})
+            body = self.stmt(self.freed(body, inside), inside, copies)
             if made is None:
                 made = body
             else:
@@ -252,7 +281,8 @@ class _Partitioner:
         if isinstance(cond, Const):
             return None
         other = self.stmt(fresh(s.body), own, copies // 2)
-        main = self.stmt(s.body, own.with_condition(cond), copies // 2)
+        hot = own.with_condition(cond)
+        main = self.stmt(self.freed(s.body, hot), hot, copies // 2)
         return replace(s, body=If(cond, main, other, likely=True))
 
 

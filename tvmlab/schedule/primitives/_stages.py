@@ -21,9 +21,11 @@ def unique_name(state: State, name: str) -> str:
     return name
 
 
-def new_stage(state: State, op: Operation, scope: str = "") -> Stage:
+def new_stage(state: State, op: Operation, scope: str = "", beside: int | None = None) -> Stage:
+    """A stage that belongs to the group of the stage `beside`."""
     index = max(state.stages, default=-1) + 1
-    return Stage(index, op, op, (*op.axis, *op.reduce_axis), leaves_of(op), scope=scope)
+    group = None if beside is None else state.stages[beside].group
+    return Stage(index, op, op, (*op.axis, *op.reduce_axis), leaves_of(op), scope=scope, group=group)
 
 
 def insert(state: State, position: int, stage: Stage) -> State:
@@ -37,11 +39,11 @@ def insert(state: State, position: int, stage: Stage) -> State:
 
 
 def insert_after(state: State, index: int, op: Operation, scope: str) -> State:
-    return insert(state, state.order.index(index) + 1, new_stage(state, op, scope))
+    return insert(state, state.order.index(index) + 1, new_stage(state, op, scope, index))
 
 
 def insert_before(state: State, index: int, op: Operation, scope: str) -> State:
-    return insert(state, state.order.index(index), new_stage(state, op, scope))
+    return insert(state, state.order.index(index), new_stage(state, op, scope, index))
 
 
 def reset(stage: Stage, op: Operation) -> Stage:

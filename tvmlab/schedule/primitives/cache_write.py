@@ -8,7 +8,8 @@ from ...core.build import all_, binary, const
 from ...core.error import ScheduleError
 from ...core.node import DATA, Expr, IterVar, Load, Range, Reduce, Var
 from ...core.walk import replace, substitute
-from ...expr.tensor import ComputeOp, Tensor, substitute_many
+from ...expr.intrin import TensorComputeOp
+from ...expr.tensor import ComputeOp, Operation, Tensor, substitute_many
 from .. import relations as rel
 from ..guard import describe, need_compute, need_movable
 from ..scopes import known, rank
@@ -34,7 +35,7 @@ def cache_write(state: State, tensor: Any, scope: str) -> tuple[State, Any]:
         raise ScheduleError("unknown-scope", f"there is no storage scope `{scope}`", legal=known())
     stage = state.stage_of(tensors[0])
     _check(state, stage, tensors)
-    cache, outer = _cached(state, stage, scope)
+    cache, outer = (_cached_call if isinstance(stage.op, TensorComputeOp) else _cached)(state, stage, scope)
     state = insert_before(state, stage.index, cache, scope)
     previous = stage.op
     state = state.with_stage(reset(stage, outer))
@@ -51,7 +52,8 @@ def _alias(state: State, op: Any, index: int) -> State:
 
 
 def _check(state: State, stage: Stage, tensors: Sequence[Tensor]) -> None:
-    need_compute(stage, "cache the result of")
+    if not isinstance(stage.op, TensorComputeOp):
+        need_compute(stage, "cache the result of")
     need_movable(state, stage, "cache the result of")
     given = {(state.stage_of(t).index, t.value_index) for t in tensors}
     wanted = {(stage.index, k) for k in range(stage.op.num_outputs)}
@@ -92,6 +94,22 @@ def _cached(state: State, stage: Stage, scope: str) -> tuple[ComputeOp, ComputeO
     indices = tuple(to_expr(down[a], a.dtype) for a in leaves)
     reads = [Load(t, indices, t.dtype) for t in cache.outputs]
     return cache, ComputeOp(op.name, op.axis, reads, op.tag, op.attrs)
+
+
+def _cached_call(state: State, stage: Stage, scope: str) -> tuple[Operation, Operation]:
+    """The same of a tensor intrinsic's call: the call moves to the cache stage, with all that the intrinsic makes."""
+    op: TensorComputeOp = stage.op  # type: ignore[assignment]
+    if stage.relations:
+        raise ScheduleError(
+            "cache-split-call",
+            f"cannot cache {stage.name} after its loops were split: a tensor intrinsic makes it, whose layout is fixed",
+            hint="call cache_write first",
+        )
+    axes = [IterVar(a.dom, Var(f"{a.name}.c", a.dtype), a.iter_type) for a in op.axis]
+    cache = op.over(unique_name(state, f"{op.name}.{scope}"), axes)
+    outer = [a if a.iter_type == DATA else IterVar(a.dom, Var(a.name, a.dtype), DATA) for a in op.axis]
+    reads = [Load(t, tuple(a.var for a in outer), t.dtype) for t in cache.outputs]
+    return cache, ComputeOp(op.name, outer, reads, op.tag, op.attrs)
 
 
 def _axis(a: IterVar, extent: Lin) -> IterVar:

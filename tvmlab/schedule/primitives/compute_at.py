@@ -18,7 +18,8 @@ def compute_at(state: State, stage: StageIndex, parent: StageIndex, scope: IterV
             C[i] = g(B[i])
 
     Every consumer must end up under that loop: until then it is an open obligation. Refused: an output, an input, a
-    scan's update, the stage itself, a cycle of attachments, an axis that is no loop of the parent.
+    scan's update, the stage itself, a cycle of attachments, an axis that is no loop of the parent, for a member of a
+    group a parent outside it.
     """
     s, p = state.stages[stage], state.stages[parent]
     need_movable(state, s, "attach")
@@ -31,7 +32,8 @@ def compute_at(state: State, stage: StageIndex, parent: StageIndex, scope: IterV
     if s is p:
         raise ScheduleError("attach-self", f"cannot compute {s.name} inside itself", legal=_consumers(state, s))
     need_leaf(state, p, scope, f"compute {s.name} at")
-    chain = _attached_to(state, p)
+    _stay_in_group(state, s, p)
+    chain = attached_to(state, p)
     if s.index in chain:
         path = " -> ".join(state.stages[i].name for i in chain)
         raise ScheduleError(
@@ -43,10 +45,23 @@ def compute_at(state: State, stage: StageIndex, parent: StageIndex, scope: IterV
     return state.with_stage(replace(s, attach=Attach("at", p.index, scope))), None
 
 
-def _attached_to(state: State, stage: Stage) -> list[int]:
+def _stay_in_group(state: State, s: Stage, p: Stage) -> None:
+    """A member of a group moves with it, so its own place is inside."""
+    if s.group is None or s.group in state.groups_of(p.group):
+        return
+    members = [m for m in state.members(s.group) if m is not s]
+    raise ScheduleError(
+        "attach-group",
+        f"cannot compute {s.name} inside {p.name}: {s.name} belongs to a group that {p.name} is not in",
+        legal=[f"{m.name}: {', '.join(describe(a) for a in m.leaves)}" for m in members],
+        hint="to move the whole group, use compute_at of the group that create_group returned",
+    )
+
+
+def attached_to(state: State, stage: Stage) -> list[int]:
     """The stage and those it is nested in, innermost first."""
     chain = [stage.index]
-    while (at := state.stages[chain[-1]].attach).kind in ("at", "scan") and at.stage not in chain:
+    while (at := state.attach_of(state.stages[chain[-1]])).kind in ("at", "scan") and at.stage not in chain:
         chain.append(at.stage)
     return chain
 

@@ -23,7 +23,7 @@ def rolling_buffer(state: State, stage: StageIndex) -> tuple[State, None]:
     need_compute(s, "roll")
     if s.is_output:
         raise ScheduleError("rolling-output", f"cannot roll {s.name}: it is an output, computed whole")
-    if s.attach.kind != "at":
+    if state.attach_of(s).kind != "at":
         raise ScheduleError(
             "rolling-root",
             f"cannot roll {s.name}: it is not computed inside a loop of its consumer",

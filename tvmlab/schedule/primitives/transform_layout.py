@@ -39,6 +39,7 @@ def transform_layout(state: State, stage: StageIndex, layout: Any) -> tuple[Stat
     s = state.stages[stage]
     if s.layout is not None:
         raise ScheduleError("layout-twice", f"transform_layout of {s.name}: its layout was changed before")
+    layout.check([lin(n) for n in s.op.output(0).shape])
     if not is_compute(s):
         return state.with_stage(replace(s, layout=layout)), None
     originals = s.op.axis

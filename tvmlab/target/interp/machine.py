@@ -287,8 +287,22 @@ class Machine:
 
     # ------------------------------------------------------------ packed functions
 
-    def pointer(self, m: Memory, offset: int, extent: int, mask: int, site: int, loops: Loops, version: int) -> Any:
-        """access_ptr: `extent` elements from `offset` on, as an array on the same memory."""
+    def pointer(
+        self,
+        m: Memory,
+        offset: int,
+        extent: int,
+        mask: int,
+        site: int,
+        loops: Loops,
+        version: int,
+        shape: tuple[int, ...] | None = None,
+        strides: tuple[int, ...] = (),
+    ) -> Any:
+        """access_ptr: `extent` elements from `offset` on, as an array on the same memory.
+
+        `shape`, `strides`: those of them that the pointer is for, where there are others between.
+        """
         if offset < 0 or extent < 0 or offset + extent > m.size:
             name = (m.buffer.logical or m.buffer).name
             verb = "write" if mask & 2 else "read"
@@ -298,15 +312,40 @@ class Machine:
                 site, loops, f"out-of-bounds-{verb}", f"access_ptr outside {name}: {text}", index=m.element(offset)
             )
             return m.data[:0]
-        self.touch(m, range(offset, offset + extent), mask, site, loops, version)
+        own = range(offset, offset + extent) if shape is None else places(offset, shape, strides)
+        self.touch(m, own, mask, site, loops, version)
         return m.data[offset : offset + extent]
+
+    def view(
+        self,
+        m: Memory,
+        offset: int,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        mask: int,
+        site: int,
+        loops: Loops,
+        version: int,
+    ) -> Any:
+        """array_view: a part with strides, as an array on the same memory."""
+        own = places(offset, shape, strides)
+        first, last = (min(own), max(own)) if own else (0, -1)
+        if first < 0 or last >= m.size:
+            name = (m.buffer.logical or m.buffer).name
+            verb = "write" if mask & 2 else "read"
+            text = f"elements {first}..{last} are not all in {span(m.size)}; its shape is {m.logical or m.shape}"
+            self.report(site, loops, f"out-of-bounds-{verb}", f"array outside {name}: {text}", index=m.element(offset))
+            return np.zeros(shape, m.data.dtype)
+        self.touch(m, own, mask, site, loops, version)
+        size = m.data.itemsize
+        return np.lib.stride_tricks.as_strided(m.data[offset:], shape, [s * size for s in strides])
 
     def whole(self, m: Memory, site: int, loops: Loops, version: int) -> Any:
         """The whole buffer as an argument; what the function does with it is not known, so it counts as written."""
         self.touch(m, range(m.size), 2, site, loops, version)
         return m.array()
 
-    def touch(self, m: Memory, addresses: range, mask: int, site: int, loops: Loops, version: int) -> None:
+    def touch(self, m: Memory, addresses: Sequence[int], mask: int, site: int, loops: Loops, version: int) -> None:
         if mask & 1 and m.init is not None and version:
             for a in [a for a in addresses if m.init[a] < version][:1]:
                 self.unwritten(m, a, site, loops)
@@ -317,7 +356,8 @@ class Machine:
                 if mask & 2:
                     self.note_write(m, a, site, loops, np.nan)
         if mask & 2 and m.init is not None:
-            m.written[addresses.start : addresses.stop] = version
+            at = slice(addresses.start, addresses.stop) if isinstance(addresses, range) else addresses
+            m.written[at] = version
 
     def call_packed(self, name: str, args: Sequence[Any], dtype: str) -> Any:
         f = self.packed.get(name)
@@ -326,3 +366,9 @@ class Machine:
             return 0 if result is None else result
         kind = numpy_type(dtype)
         return kind.type(result) if is_float(dtype) and kind.itemsize < 8 else kind.type(result).item()
+
+
+def places(offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> list[int]:
+    """The addresses of a part with strides."""
+    steps = [i * s for i, s in zip(np.ix_(*map(np.arange, shape)), strides)]
+    return np.asarray(sum(steps, np.intp(offset))).ravel().tolist()

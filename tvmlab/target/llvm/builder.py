@@ -18,7 +18,7 @@ FLOATS = {16: "half", 32: "float", 64: "double"}
 @dataclass(frozen=True)
 class Machine:
     """What the generated text depends on. `major`: LLVM's version; `half`: float16 conversions are instructions;
-    `width`: bits of the widest vector register; `darwin`: macOS; `aligned`: parameters are aligned to this many bytes.
+    `width`: bits of the widest vector register; `darwin`: macOS.
     """
 
     major: int = 22
@@ -37,6 +37,7 @@ class Module:
         self.constants: dict[Any, tuple[str, str]] = {}
         self.externs: dict[str, str] = {}  # C symbol -> the call, as text, that needs it
         self.sites: list[Any] = []  # packed calls, see calls.py
+        self.link: Callable[[str], str] = lambda text: text  # adds imported code, see imports.py
         self.parallel = False  # has it a parallel loop?
         self.fails = False  # may the entry return something other than 0?
         self.types: dict[str, str] = {}
@@ -97,6 +98,7 @@ class Module:
         parts += self.functions
         if self.parallel:
             parts.append(launcher)
+        self.widest = min(self.widest, self.machine.width)
         wide = (
             f' "prefer-vector-width"="{self.widest}" "min-legal-vector-width"="{self.widest}"'
             if self.widest > 128
@@ -108,7 +110,46 @@ class Module:
             '!0 = distinct !{!0, !{!"llvm.loop.unroll.disable"}}',
             '!1 = !{!"branch_weights", i32 2000, i32 1}',
         ]
-        return "\n".join(parts) + "\n"
+        return self.link("\n".join(parts) + "\n")
+
+
+class Loads:
+    """Values of memory that are in registers: what was loaded or stored in the straight line of code up to here.
+
+    Grouped by pointer and by the index's terms, then keyed by (constant part, elements).
+    """
+
+    def __init__(self) -> None:
+        self.groups: dict[str, dict[Any, dict[tuple[int, int], str]]] = {}
+        self.lengths: set[int] = set()  # of all entries so far
+
+    def clear(self) -> None:
+        self.groups.clear()
+
+    def drop(self, pointer: str) -> None:
+        self.groups.pop(pointer, None)
+
+    def get(self, pointer: str, at: Any, n: int) -> str | None:
+        group = self.groups.get(pointer, {}).get(at.terms)
+        return None if group is None else group.get((at.const, n))
+
+    def put(self, pointer: str, at: Any, n: int, value: str) -> None:
+        self.lengths.add(n)
+        self.groups.setdefault(pointer, {}).setdefault(at.terms, {})[at.const, n] = value
+
+    def forget(self, pointer: str, at: Any, n: int) -> None:
+        """A store of `n` elements from `at` on: other terms may mean the same place, other constants do not."""
+        groups = self.groups.get(pointer)
+        if not groups:
+            return
+        kept = groups.get(at.terms)
+        groups.clear()
+        if not kept:
+            return
+        groups[at.terms] = kept
+        for length in self.lengths:
+            for start in range(at.const - length + 1, at.const + n):
+                kept.pop((start, length), None)
 
 
 class Code:
@@ -121,7 +162,7 @@ class Code:
         self.count = 0
         self.at = "entry"
         self.scopes: list[dict[Any, str]] = [{}]
-        self.loads: dict[Any, str] = {}
+        self.loads = Loads()
         self.nonneg: set[str] = set()
 
     # ------------------------------------------------------------ lines

@@ -72,7 +72,13 @@ def _prefetch(c: Any, e: Call) -> str:
     f = c.m.declare("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
     numbers = [str(int(a.value)) if isinstance(a, Const) else "0" for a in e.args[1:4]]
     rw, locality, kind = [*numbers, *("0", "3", "1")[len(numbers) :]]
-    c.emit(f"call void {f}(ptr {pointer(c, e.args[0])}, i32 {rw}, i32 {locality}, i32 {kind})")
+    target = e.args[0]
+    if isinstance(target, Load):  # nothing is read or written there: what is known of the memory stays known
+        at = c.lin(c.index_of(target.indices, target.buffer))
+        where = c.address(c.place(target.buffer), at, inside=False)
+    else:
+        where = pointer(c, target)
+    c.emit(f"call void {f}(ptr {where}, i32 {rw}, i32 {locality}, i32 {kind})")
     return "0"
 
 
@@ -209,6 +215,8 @@ def _argument(c: Any, e: Expr, values: list[str]) -> Argument:
         return Argument("text", text=e.value)
     if isinstance(e, Var) and e in c.places:
         return _whole(c, c.places[e].buffer, c.places[e].pointer, values)
+    if isinstance(e, Call) and e.name == "array_view":
+        return _view(c, e, values)
     if isinstance(e, Call) and e.name == "access_ptr":
         values += [c.op(f"ptrtoint ptr {_access_ptr(c, e)} to i64"), c.i64(c.lin(e.args[2]))]
         return Argument("array", c.places[e.args[0]].dtype, 1)
@@ -223,6 +231,15 @@ def _argument(c: Any, e: Expr, values: list[str]) -> Argument:
     x = c.value(e)
     values.append(c.op(f"ptrtoint ptr {x} to i64") if e.dtype == "handle" else c.convert(x, e.dtype, "int64"))
     return Argument("int", e.dtype)
+
+
+def _view(c: Any, e: Call, values: list[str]) -> Argument:
+    """array_view(data, offset, mask, ndim, *shape, *strides)"""
+    data, offset, mask, ndim, *numbers = e.args
+    start = _access_ptr(c, Call("access_ptr", (data, offset, offset, mask), "handle", "intrin"))
+    values.append(c.op(f"ptrtoint ptr {start} to i64"))
+    values += [c.i64(c.lin(x)) for x in numbers]
+    return Argument("array", c.places[data].dtype, ndim.value, strided=True)  # type: ignore[attr-defined]
 
 
 def _whole(c: Any, buffer: Buffer, pointer: str, values: list[str]) -> Argument:

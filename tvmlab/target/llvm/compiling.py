@@ -14,10 +14,10 @@ from ...core.node import For, Var
 from ...core.program import Function, Program
 from ...core.walk import walk
 from ..base import Compiled, Target
-from . import cache, export, jit
+from . import cache, export, imports, jit
 from .builder import Module
 from .calls import PACKED, Callbacks
-from .emit import FAILED, NO_MEMORY, emit_module, refused, signature
+from .emit import FAILED, NO_MEMORY, emit_module, refused, signature, symbol_of
 from .parallel import IN_PROCESS, Threads
 
 FP = {"contract": "contract ", "strict": "", "fast": "fast "}  # the function attribute `fp`
@@ -36,7 +36,13 @@ def generate(program: Program, target: Target) -> Module:
     mode = dict(program.entry.attrs).get("fp", "contract")
     if mode not in FP:
         raise BuildError("fp-mode", f"the attribute fp of `{program.entry.name}` is `{mode}`", legal=sorted(FP))
-    return emit_module(program, Module(jit.machine(jit.settings(target)), FP[mode]))
+    made = jit.settings(target)
+    module = emit_module(program, Module(jit.machine(made), FP[mode]))
+    if texts := imports.collect(program):
+        brought = imports.defined(imports.parsed(texts, made))
+        module.externs = {k: v for k, v in module.externs.items() if k not in brought}
+        module.link = lambda text: imports.linked(text, texts, made)
+    return module
 
 
 def compile(program: Program, target: Target) -> Compiled:
@@ -47,9 +53,9 @@ def compile(program: Program, target: Target) -> Compiled:
     module = generate(program, target)
     text, vectorise = module.text(IN_PROCESS), wants_vectoriser(program)
     extra: dict[str, Any] = {
-        "export": lambda path: export.export(program, target, path),
+        "export": lambda path: extra.update(symbol=export.export(program, target, path)),
         "optimised": lambda: jit.optimised(text, made, vectorise),
-        "symbol": fn.name,
+        "symbol": symbol_of(fn),
         "status": True,
     }
     why = jit.runnable(made)
@@ -67,7 +73,7 @@ def compile(program: Program, target: Target) -> Compiled:
     code, extra["cached"] = cache.through(
         cache.key(text, made, vectorise), lambda: jit.compile_object(text, made, vectorise)
     )
-    library = jit.link(code, (fn.name,), symbols)
+    library = jit.link(code, (symbol_of(fn),), symbols)
     raw, call = make_calls(fn, library, module.fails, callbacks, threads)
     extra.update(object=code, raw=raw)
     return Compiled(call, text, lambda: text, lambda: jit.assembly(text, made, vectorise), extra)
@@ -83,7 +89,8 @@ def resolve(module: Module, name: str) -> dict[str, int]:
                 "unknown-symbol",
                 f"`{name}` calls the C function `{symbol}`, which no library of this process defines",
                 where=[where],
-                hint="load the library that has it first:  llvmlite.binding.load_library_permanently(path)",
+                hint="load the library that has it first:  llvmlite.binding.load_library_permanently(path)\n"
+                '  or bring its code along:  s[stage].pragma(axis, "import_llvm", text)',
             )
         found[symbol] = address
     return found
@@ -130,7 +137,9 @@ def make_calls(
     """(raw(*addresses, *numbers), call(arrays, numbers)). Both raise what goes wrong, and keep alive what they need."""
     parameters = signature(fn)
     # "restype None" where nothing can fail: one check less per call
-    entry = ctypes.CFUNCTYPE(ctypes.c_int32 if fails else None, *[C_TYPES[t] for _, t in parameters])(library[fn.name])
+    entry = ctypes.CFUNCTYPE(ctypes.c_int32 if fails else None, *[C_TYPES[t] for _, t in parameters])(
+        library[symbol_of(fn)]
+    )
     entry.alive = (library, callbacks, threads)  # type: ignore[attr-defined]
     raw: Any = entry
     if fails:

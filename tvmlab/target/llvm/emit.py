@@ -5,6 +5,7 @@ int32 NAME(arrays..., scalars..., sizes...)     0, or a negative code: see FAILE
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -29,14 +30,17 @@ from ...core.node import (
     While,
 )  # fmt: skip
 from ...core.program import Function, Program
+from ...core.text import show
 from ...core.walk import walk
 from .builder import Module
 from .index import Lin
+from .intrinsics import LIBM
 from .values import Values
 
 UNROLL_LIMIT = 4096  # statements one unrolled nest may become; beyond it, it stays a loop
 STACK_LIMIT = 16 * 1024  # bytes of one temporary on the stack
 STACK_TOTAL = 128 * 1024  # and of all of one function
+TAKEN = frozenset({"main", "malloc", "free", "printf", "getenv", "atoi", "sysconf", "pthread_create", "pthread_join"})
 FAILED, NO_MEMORY = -1, -2  # a packed function raised; the system gave no memory
 
 
@@ -52,6 +56,7 @@ class Body(Values):
         self.parallel = parallel
         self.depth = 0  # loops around the current statement
         self.stack = 0  # bytes of stack slots
+        self.slots: dict[Any, str] = {}  # temporaries -> their stack slots
         self.heap: list[str] = []  # live blocks of the heap
         self.ready: dict[Any, bool] = {}  # temporaries allocated before the loop they are in
         self.weights: dict[int, int] = {}
@@ -93,10 +98,11 @@ class Body(Values):
         self.serial_loop(s, lo, extent)
 
     def serial_loop(self, s: For, lo: Lin, extent: Lin) -> None:
-        self.prepare(s)
+        held = self.prepare(s)
         self.chain.append(f"for {s.var.name}{' in parallel' if s.kind == 'parallel' else ''}")
         self.counted(s, lo, extent)
         self.chain.pop()
+        self.release(held)
 
     def expands(self, s: For, count: int) -> bool:
         return s.kind == "unrolled" and count * self.weight(s.body) <= UNROLL_LIMIT
@@ -146,7 +152,7 @@ class Body(Values):
 
     def loop_while(self, s: While) -> None:
         head, body, end = self.label("while"), self.label("body"), self.label("end")
-        self.prepare(s)
+        held = self.prepare(s)
         self.jump(head)
         self.start(head)
         self.scopes.append({})
@@ -158,10 +164,15 @@ class Body(Values):
         self.jump(head)
         self.scopes.pop()
         self.start(end)
+        self.release(held)
 
     # ------------------------------------------------------------ branches
 
     def choose_path(self, s: If) -> None:
+        if dt.lanes(s.cond.dtype) > 1:
+            raise BuildError(
+                "vector-condition", "a branch cannot depend on a vector: its statements need masks", where=[show(s)]
+            )
         cond = self.value(s.cond)
         if cond in ("true", "false"):
             chosen = s.then if cond == "true" else s.other
@@ -195,25 +206,36 @@ class Body(Values):
             self.heap.remove(raw)
             self.free(raw)
 
-    def prepare(self, loop: Stmt) -> None:
-        """Temporaries of constant size inside an outermost loop are allocated once per function, not per iteration."""
+    def release(self, held: dict[Buffer, str]) -> None:
+        """Free what `prepare` allocated."""
+        for buffer, raw in held.items():
+            del self.ready[buffer]
+            if raw:
+                self.heap.remove(raw)
+                self.free(raw)
+
+    def prepare(self, loop: Stmt) -> dict[Buffer, str]:
+        """Large temporaries of constant size in an outermost loop are allocated before it, not in each iteration."""
+        held: dict[Buffer, str] = {}
         if self.depth:
-            return
+            return held
         for s in walk(loop):
-            if type(s) is Alloc and s.buffer not in self.ready and constant_bytes(s.buffer) is not None:
-                if (constant_bytes(s.buffer) or 0) > STACK_LIMIT and not _inside_parallel(loop, s, self.parallel):
+            if type(s) is Alloc and s.buffer not in self.ready and (constant_bytes(s.buffer) or 0) > STACK_LIMIT:
+                if not _inside_parallel(loop, s, self.parallel):
                     self.ready[s.buffer] = True
-                    self.reserve(s.buffer)
+                    held[s.buffer] = self.reserve(s.buffer)
+        return held
 
     def reserve(self, buffer: Buffer) -> str:
         """Memory for a temporary, aligned to 64 bytes; the heap block to free, or "" for the stack."""
         size = constant_bytes(buffer)
         if size is not None and size <= STACK_LIMIT and self.stack + size <= STACK_TOTAL:
-            self.stack += size
-            slot = self.name()
-            count = max(1, size // dt.nbytes(buffer.dtype))
-            self.entry.append(f"  {slot} = alloca [{count} x {self.m.stored(buffer.dtype)}], align 64")
-            self.settle(buffer, slot, 64)
+            if buffer not in self.slots:  # an expanded loop comes here several times
+                self.stack += size
+                self.slots[buffer] = slot = self.name()
+                count = max(1, size // dt.nbytes(buffer.dtype))
+                self.entry.append(f"  {slot} = alloca [{count} x {self.m.stored(buffer.dtype)}], align 64")
+            self.settle(buffer, self.slots[buffer], 64)
             return ""
         elements = self.lin(buffer.shape[0]) if buffer.shape else Lin(1)
         for extent in buffer.shape[1:]:
@@ -320,6 +342,13 @@ def refused(program: Program) -> BuildError | None:
     return None
 
 
+def symbol_of(fn: Function) -> str:
+    """The name of the entry in the object: a C identifier that nothing else there has."""
+    name = re.sub(r"\W", "_", fn.name, flags=re.ASCII)
+    taken = name in TAKEN or name[:1].isdigit() or name.removesuffix("f") in LIBM or name.startswith("tvmlab_")
+    return f"tvmlab_{name}" if taken or not name else name
+
+
 def scalar_type(v: Var) -> str:
     """How C passes a scalar parameter; float16 as its bits."""
     stem, bits, _ = dt.parse(v.dtype)
@@ -337,7 +366,7 @@ def signature(fn: Function) -> list[tuple[Any, str]]:
 def emit_function(module: Module, fn: Function) -> None:
     """Append the entry function to the module."""
     body = Body(module, {})
-    body.function = fn.name
+    body.function = symbol_of(fn)
     parameters, align = signature(fn), dict(fn.attrs).get("align", 0)
     heads: list[str] = []
     for p, t in parameters:
@@ -352,7 +381,7 @@ def emit_function(module: Module, fn: Function) -> None:
     body.run(fn.body)
     text = body.finish()
     module.fails |= body.fails
-    module.functions.append(f"define i32 @{fn.name}({', '.join(heads)}) #0 {{\n{text}\n}}")
+    module.functions.append(f"define i32 @{body.function}({', '.join(heads)}) #0 {{\n{text}\n}}")
 
 
 def bind_scalar(body: Body, p: Var, name: str) -> Any:

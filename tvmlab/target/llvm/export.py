@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from ...core.error import BuildError
@@ -16,15 +17,21 @@ from ...core.program import Function, Program
 from ...core.text import show
 from ..base import Target
 from . import jit
-from .emit import signature
+from .emit import signature, symbol_of
 
 LIBRARIES = (".so", ".dylib", ".dll")
 C_NAMES = {"bool": "uint8_t", "float16": "uint16_t", "float32": "float", "float64": "double", "handle": "void *"}
 
 
-def export(program: Program, target: Target, path: str | Path) -> None:
-    """Write `path` (.o, .so or .ll) and beside it the C header `.h`."""
+def export(program: Program, target: Target, path: str | Path) -> str:
+    """Write `path` and beside it the C header `.h`; returns the name of the C function.
+
+    A program without a name of its own (`main`) gets the file's.
+    """
     path = Path(path)
+    if program.entry.name == "main":
+        named = replace(program.entry, name=_identifier(path.stem))
+        program = replace(program, functions=(named, *program.functions[1:]))
     kinds = (".o", *LIBRARIES, ".ll", ".s")
     if path.suffix not in kinds:
         raise BuildError("export-kind", f"cannot export to `{path.name}`: unknown kind of file", legal=kinds)
@@ -38,7 +45,9 @@ def export(program: Program, target: Target, path: str | Path) -> None:
         path.write_bytes(jit.compile_object(text, made, vectorise))
     else:
         link_library(jit.compile_object(text, made, vectorise), path, made)
-    path.with_suffix(".h").write_text(header(program.entry, f"@{program.entry.name}_threads = global" in text))
+    symbol = symbol_of(program.entry)
+    path.with_suffix(".h").write_text(header(program.entry, symbol, f"@{symbol}_threads = global" in text))
+    return symbol
 
 
 def _vectorise(program: Program) -> bool:
@@ -60,7 +69,7 @@ def standalone_text(program: Program, target: Target) -> str:
             f"`{program.entry.name}` calls Python ({', '.join(names)}): it cannot run outside this process",
             legal=["call a C function (call_extern)"],
         )
-    return module.text(standalone(program.entry.name, module.machine.darwin))
+    return module.text(standalone(symbol_of(program.entry), module.machine.darwin))
 
 
 def link_library(code: bytes, path: Path, made: jit.Settings) -> None:
@@ -81,7 +90,7 @@ def link_library(code: bytes, path: Path, made: jit.Settings) -> None:
         raise BuildError("link-failed", f"cannot link {path.name}: {done.stderr.strip()}")
 
 
-def header(fn: Function, threads: bool) -> str:
+def header(fn: Function, symbol: str, threads: bool) -> str:
     """The C header: prototype, and what each argument is."""
     lines, parts = [], []
     for i, (p, _) in enumerate(signature(fn)):
@@ -94,15 +103,15 @@ def header(fn: Function, threads: bool) -> str:
         else:
             lines.append(f" *   {name}: {p.dtype}{', a size' if p in fn.sizes else ''}")
             parts.append(f"{C_NAMES.get(p.dtype, p.dtype + '_t')} {name}")
-    guard = f"TVMLAB_{fn.name.upper()}_H"
+    guard = f"TVMLAB_{symbol.upper()}_H"
     about = "/* Threads of parallel loops; 0: TVMLAB_NUM_THREADS of the environment, else all processors. */"
-    count = f"\n{about}\nextern int32_t {fn.name}_threads;\n"
+    count = f"\n{about}\nextern int32_t {symbol}_threads;\n"
     return (
         f'#ifndef {guard}\n#define {guard}\n#include <stdint.h>\n#ifdef __cplusplus\nextern "C" {{\n#endif\n\n'
         f"/* Returns 0, or -2 when there is no memory for a temporary. The arrays must not overlap.\n"
         + "\n".join(lines)
         + f"\n * Link with -lm{' -lpthread' if threads else ''}. */\n"
-        f"int32_t {fn.name}({', '.join(parts) or 'void'});\n{count if threads else ''}"
+        f"int32_t {symbol}({', '.join(parts) or 'void'});\n{count if threads else ''}"
         "\n#ifdef __cplusplus\n}\n#endif\n#endif\n"
     )
 

@@ -19,6 +19,8 @@ from .builder import Machine
 
 OPT_LEVEL = 2
 _lock = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: globals().update(_lock=threading.RLock()))
 _names = itertools.count()
 LEVELS = {  # x86-64 micro-architecture levels: what the CPU must have
     "x86-64-v2": ("sse4.2", "popcnt"),
@@ -177,16 +179,16 @@ def address_of(symbol: str) -> int:
 
 
 @lru_cache(maxsize=1)
-def _linker(process: int) -> Any:
+def _linker() -> Any:
     prepare()
     load_libm()
-    return llvm.create_lljit_compiler(use_jit_link=False)
+    return llvm.create_lljit_compiler(use_jit_link=not host_triple().startswith("x86_64"))
 
 
 def link(code: bytes, exports: tuple[str, ...], imports: dict[str, int]) -> Any:
     """Load an object into this process; `[name]` on the result is a symbol's address while the result lives."""
     with _lock:
-        linker = _linker(os.getpid())
+        linker = _linker()
         library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for name in exports:
             library.export_symbol(name)

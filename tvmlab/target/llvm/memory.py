@@ -124,24 +124,24 @@ class Memory(Indexing):
         return self._read(place, at)
 
     def _read(self, place: Place, at: Lin) -> str:
-        key = (place.pointer, at, 1)
-        found = self.loads.get(key)
+        found = self.loads.get(place.pointer, at, 1)
         if found is None:
             t = self.m.stored(place.dtype)
             p = self.address(place, at)
             raw = self.op(f"load {t}, ptr {p}, align {self.alignment(place, at)}")
-            found = self.loads[key] = self.loaded(raw, place.dtype)
+            found = self.loaded(raw, place.dtype)
+            self.loads.put(place.pointer, at, 1, found)
         return found
 
     def _load_contiguous(self, place: Place, at: Lin, mask: str | None, dtype: str) -> str:
         n, stored, align = dt.lanes(dtype), self.m.stored(dtype), self.alignment(place, at)
         self.m.type(dtype)
         if mask is None or mask == self.all_on(n):
-            key = (place.pointer, at, n)
-            found = self.loads.get(key)
+            found = self.loads.get(place.pointer, at, n)
             if found is None:
                 p = self.address(place, at)
-                found = self.loads[key] = self.loaded(self.op(f"load {stored}, ptr {p}, align {align}"), dtype)
+                found = self.loaded(self.op(f"load {stored}, ptr {p}, align {align}"), dtype)
+                self.loads.put(place.pointer, at, n, found)
             return found
         p = self.address(place, at, inside=False)
         return self.loaded(self.masked_load(stored, p, align, mask, n), dtype)
@@ -230,14 +230,13 @@ class Memory(Indexing):
         raw = self.to_store(value, dtype)
         p = self.address(place, at)
         self.emit(f"store {self.m.stored(dtype)} {raw}, ptr {p}, align {self.alignment(place, at)}")
-        self.forget(place, at, dt.lanes(dtype))
-        self.loads[(place.pointer, at, dt.lanes(dtype))] = value
+        n = dt.lanes(dtype)
+        self.loads.forget(place.pointer, at, n)
+        self.loads.put(place.pointer, at, n, value)
 
-    def forget(self, place: Place, at: Lin | None = None, n: int = 1) -> None:
-        """Drop remembered loads that a store of `n` elements from `at` on may have changed."""
-        stale = [k for k in self.loads if k[0] == place.pointer and not _apart(k[1], k[2], at, n)]
-        for k in stale:
-            del self.loads[k]
+    def forget(self, place: Place) -> None:
+        """The memory of `place` may have changed."""
+        self.loads.drop(place.pointer)
 
     def _store_vector(self, place: Place, index: Expr, value: str, mask: str | None, dtype: str) -> None:
         n = dt.lanes(dtype)
@@ -280,13 +279,6 @@ class Memory(Indexing):
         else:
             f = self.m.declare(name, "void", [stored, f"<{n} x ptr>", "i32", bools])
             self.emit(f"call void {f}({stored} {raw}, <{n} x ptr> {pointers}, i32 {size}, {bools} {mask})")
-
-
-def _apart(a: Lin, n: int, b: Lin | None, m: int) -> bool:
-    """Do `n` elements from `a` on and `m` from `b` on certainly not overlap?"""
-    if b is None or a.terms != b.terms:
-        return False
-    return a.const + n <= b.const or b.const + m <= a.const
 
 
 def mangled(type: str) -> str:

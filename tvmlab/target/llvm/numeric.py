@@ -33,7 +33,9 @@ class Num:
     def _two(self, float_op: str, int_op: str, other: Any) -> Num:
         b, t = self.of(other), self.code.m.type(self.dtype)
         if dt.is_float(self.dtype):
-            return self._op(f"{float_op} {'' if float_op == 'fdiv' else self.code.m.fp}{t} {self.text}, {b.text}")
+            # never more than fusing: rounding by adding a large number must not be "simplified"
+            flags = "contract " if self.code.m.fp and float_op != "fdiv" else ""
+            return self._op(f"{float_op} {flags}{t} {self.text}, {b.text}")
         return self._op(f"{int_op} {t} {self.text}, {b.text}")
 
     def __add__(self, other: Any) -> Num:

@@ -233,7 +233,7 @@ class NumbaPrinter(PyPrinter):
 
     def prefetch(self, pointer: Expr) -> None:
         """Of an element in memory; a register is near enough."""
-        element = pointer.args[0] if isinstance(pointer, Call) and pointer.name == "address_of" else None
+        element = pointer.args[0] if isinstance(pointer, Call) and pointer.name == "address_of" else pointer
         if isinstance(element, Load) and element.buffer not in self.registers:
             i = element.indices[0]
             at = self.index(i.base if isinstance(i, Ramp) else i)

@@ -1,0 +1,155 @@
+"""What several operators need: padding arguments, and the parts that most CPU schedules share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from math import prod
+from typing import Any
+
+from tvmlab import te, tir
+
+LANES = 16  # floats in a vector of the widest CPUs; narrower ones use several registers
+ELEMENTWISE = ("elemwise", "broadcast", "injective")  # tags of what may be computed inside its reader
+
+
+# ---------------------------------------------------------------- arguments
+
+
+def as_tuple(value: Any, n: int) -> tuple[Any, ...]:
+    """One number for all `n` dimensions, or one for each."""
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,) * n
+
+
+def pads(padding: Any, kernel: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Padding before and after each spatial dimension: a number, one per dimension, both sides, "SAME" or "VALID".
+
+    `kernel`: the extents of the (dilated) window. SAME is that of stride 1; an odd one goes before.
+    """
+    n = len(kernel)
+    if isinstance(padding, str):
+        if padding.upper() not in ("SAME", "VALID"):
+            raise ValueError(f"padding must be numbers, SAME or VALID, not {padding!r}")
+        total = [k - 1 if padding.upper() == "SAME" else 0 for k in kernel]
+        before = [(t + 1) // 2 for t in total]
+        return before, [t - b for t, b in zip(total, before)]
+    given = as_tuple(padding, n)
+    if len(given) not in (n, 2 * n):
+        raise ValueError(f"padding of {n} dimensions has {n} or {2 * n} numbers, not {len(given)}")
+    return list(given[:n]), list(given[-n:])
+
+
+def dilated(extent: Any, dilation: Any) -> Any:
+    """How far a window reaches whose elements lie `dilation` apart."""
+    return (extent - 1) * dilation + 1
+
+
+def out_extent(size: Any, before: Any, after: Any, window: Any, stride: Any) -> Any:
+    """How many windows fit."""
+    return (size + before + after - window) // stride + 1
+
+
+def constant(extent: Any, otherwise: int = 0) -> int:
+    """The extent as a Python int; `otherwise` when it is symbolic."""
+    value = getattr(extent, "value", extent)
+    return value if isinstance(value, int) else otherwise
+
+
+# ---------------------------------------------------------------- schedules
+
+
+def as_outputs(outs: Any) -> list[te.Tensor]:
+    return list(outs) if isinstance(outs, (list, tuple)) else [outs]
+
+
+def operations(outs: Sequence[te.Tensor]) -> list[te.Operation]:
+    """Every operation that the outputs need, producers first."""
+    order: dict[te.Operation, None] = {}
+
+    def visit(op: te.Operation) -> None:
+        if op not in order:
+            for t in op.input_tensors:
+                visit(t.op)
+            order[op] = None
+
+    for t in outs:
+        visit(t.op)
+    return list(order)
+
+
+def is_elementwise(op: te.Operation) -> bool:
+    """Computed from its inputs without a sum: it may be inlined into its readers."""
+    return isinstance(op, te.ComputeOp) and not op.reduce_axis and len(op.outputs) == 1 and op.tag in ELEMENTWISE
+
+
+def schedule(outs: Any, plan: Callable[[Any, te.Operation], None], wanted: Callable[[te.Operation], bool]) -> Any:
+    """A schedule in which `plan(s, op)` takes care of the operations `wanted`; the rest is inlined or goes by rows."""
+    tensors = as_outputs(outs)
+    s = te.create_schedule([t.op for t in tensors])
+    ends = {t.op for t in tensors}
+    mine = [op for op in operations(tensors) if wanted(op)]
+    for op in operations(tensors):
+        if op in mine or not isinstance(op, te.ComputeOp):
+            continue
+        if op not in ends and is_elementwise(op):
+            s[op].compute_inline()
+        else:
+            rows(s, op)
+    for op in mine:
+        plan(s, op)
+    return s
+
+
+def rows(s: Any, op: te.Operation) -> None:
+    """The outer loops in parallel, the last one in vectors (a lone short axis is left as it is)."""
+    axes = list(s[op].op.axis)
+    if not axes:
+        return
+    stage = s[op]
+    last = axes.pop()
+    if stage.op.reduce_axis:  # i, j, k -> i, jo, k, ji: the sums of a vector's lanes go side by side
+        last, lanes = stage.split(last, factor=LANES)
+        stage.reorder(*axes, last, *stage.op.reduce_axis, lanes)
+        stage.vectorize(lanes)
+        axes.append(last)
+    elif constant(last.dom.extent, LANES) >= LANES or not axes:
+        last, lanes = stage.split(last, factor=LANES)
+        stage.vectorize(lanes)
+        axes = axes or [last]
+    in_parallel(stage, axes)
+
+
+WORTH_THREADS = 1 << 15  # elements visited: what takes less (some microseconds) is over before another core has begun
+
+
+def work(op: te.Operation) -> int:
+    """How many elements the operation visits; very many when a dimension is symbolic."""
+    return prod(constant(a.dom.extent, 1 << 20) for a in (*op.axis, *op.reduce_axis))
+
+
+def in_parallel(stage: Any, axes: Iterable[Any], at_least: int = 64, op: Any = None) -> Any:
+    """As many of the outer axes, fused, as it takes to have work for every core; gives that axis.
+
+    Little work stays with one thread: the work of `op`, which is the operation before rfactor took its sums apart.
+    """
+    outer, *rest = axes
+    count = constant(outer.dom.extent, at_least)
+    for axis in rest:
+        if count >= at_least:
+            break
+        count *= constant(axis.dom.extent, at_least)
+        outer = stage.fuse(outer, axis)
+    if work(op or stage.op) >= WORTH_THREADS:
+        stage.parallel(outer)
+    return outer
+
+
+def pad_element(data: te.Tensor, index: Sequence[Any], before: Sequence[Any], value: Any, after: Sequence[Any]) -> Any:
+    """Element `index` of `data` with elements of `value` before and after each dimension."""
+    moved, inside = [], []
+    for i, b, a, n in zip(index, before, after, data.shape):
+        at_start, at_end = constant(b, -1) == 0, constant(a, -1) == 0
+        moved.append(i if at_start else i - b)
+        inside += [] if at_start else [i >= b]
+        inside += [] if at_end else [i < n + b]
+    fill = value.astype(data.dtype) if isinstance(value, te.Tensor | tir.PrimExpr) else te.const(value, data.dtype)
+    return tir.if_then_else(te.all(*inside), data(*moved), fill) if inside else data(*moved)

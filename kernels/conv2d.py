@@ -1,0 +1,228 @@
+"""Convolution over two spatial dimensions: a padding stage, then the sums. Layouts NCHW and NHWC."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvmlab import te
+
+from . import _rows, _shared
+
+
+def _layer(size: int, in_channel: int, out_channel: int, kernel: int, stride: int) -> dict[str, Any]:
+    """A layer of the paper: half of the kernel as padding."""
+    return {
+        "height": size, "width": size, "in_channel": in_channel, "out_channel": out_channel, "kernel": kernel,
+        "stride": stride, "padding": kernel // 2,
+    }  # fmt: skip
+
+
+# the convolutions of ResNet-18 at 224 x 224, table 2 of the TVM paper
+SHAPES = {
+    "C1": _layer(224, 3, 64, 7, 2),
+    "C2": _layer(56, 64, 64, 3, 1),
+    "C3": _layer(56, 64, 64, 1, 1),
+    "C4": _layer(56, 64, 128, 3, 2),
+    "C5": _layer(56, 64, 128, 1, 2),
+    "C6": _layer(28, 128, 128, 3, 1),
+    "C7": _layer(28, 128, 256, 3, 2),
+    "C8": _layer(28, 128, 256, 1, 2),
+    "C9": _layer(14, 256, 256, 3, 1),
+    "C10": _layer(14, 256, 512, 3, 2),
+    "C11": _layer(14, 256, 512, 1, 2),
+    "C12": _layer(7, 512, 512, 3, 1),
+}
+SMALL = [
+    {"height": 9, "width": 19, "in_channel": 3, "out_channel": 5, "kernel": 3, "stride": 1, "padding": 1},
+    {"height": 10, "width": 37, "in_channel": 2, "out_channel": 3, "kernel": 3, "stride": 2, "padding": 1, "batch": 2},
+    {"height": 7, "width": 7, "in_channel": 4, "out_channel": 3, "kernel": 1, "stride": 2, "padding": 0},
+    {"height": 11, "width": 13, "in_channel": 2, "out_channel": 2, "kernel": 3, "padding": (2, 1, 0, 3), "dilation": 2},
+    {"height": 9, "width": 11, "in_channel": 3, "out_channel": 18, "kernel": 3, "padding": "SAME", "layout": "NHWC"},
+    {"height": 8, "width": 9, "in_channel": 3, "out_channel": 5, "kernel": (2, 3), "stride": (1, 2), "dilation": (2, 1),
+     "padding": (1, 2), "layout": "NHWC", "batch": 2},
+]  # fmt: skip
+
+
+def padded(data: Any, before: list[Any], after: list[Any], name: str = "pad_temp") -> Any:
+    """`data` with zeros around it; the tensor itself where there is nothing to add."""
+    if all(_shared.constant(x, 1) == 0 for x in (*before, *after)):
+        return data
+    shape = [n + b + a for n, b, a in zip(data.shape, before, after)]
+    element = lambda *i: _shared.pad_element(data, i, before, 0, after)
+    return te.compute(shape, element, name=name, tag="injective,pad")
+
+
+def conv2d_nchw(
+    data: Any, kernel: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, out_dtype: str = "", groups: int = 1
+) -> Any:
+    """data (n, c, h, w), kernel (o, c // groups, kh, kw) -> (n, o, oh, ow)."""
+    (sh, sw), (dh, dw) = _shared.as_tuple(stride, 2), _shared.as_tuple(dilation, 2)
+    n, _, h, w = data.shape
+    o, c, kh, kw = kernel.shape
+    window = [_shared.dilated(kh, dh), _shared.dilated(kw, dw)]
+    before, after = _shared.pads(padding, window)
+    source = padded(data, [0, 0, *before], [0, 0, *after])
+    oh = _shared.out_extent(h, before[0], after[0], window[0], sh)
+    ow = _shared.out_extent(w, before[1], after[1], window[1], sw)
+    rc, ry, rx = (te.reduce_axis((0, x), name=r) for x, r in zip((c, kh, kw), ("rc", "ry", "rx")))
+    dtype = out_dtype or data.dtype
+    per_group = o // groups
+
+    def element(b: Any, f: Any, y: Any, x: Any) -> Any:
+        channel = rc if groups == 1 else f // per_group * c + rc
+        value = source[b, channel, y * sh + ry * dh, x * sw + rx * dw]
+        return te.sum(value.astype(dtype) * kernel[f, rc, ry, rx].astype(dtype), axis=[rc, ry, rx])
+
+    tag = "conv2d_nchw" if groups == 1 else "group_conv2d_nchw"
+    return te.compute((n, o, oh, ow), element, name="conv", tag=tag)
+
+
+def conv2d_nhwc(
+    data: Any, kernel: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, out_dtype: str = "", groups: int = 1
+) -> Any:
+    """data (n, h, w, c), kernel (kh, kw, c // groups, o) -> (n, oh, ow, o)."""
+    (sh, sw), (dh, dw) = _shared.as_tuple(stride, 2), _shared.as_tuple(dilation, 2)
+    n, h, w, _ = data.shape
+    kh, kw, c, o = kernel.shape
+    window = [_shared.dilated(kh, dh), _shared.dilated(kw, dw)]
+    before, after = _shared.pads(padding, window)
+    source = padded(data, [0, *before, 0], [0, *after, 0])
+    oh = _shared.out_extent(h, before[0], after[0], window[0], sh)
+    ow = _shared.out_extent(w, before[1], after[1], window[1], sw)
+    ry, rx, rc = (te.reduce_axis((0, x), name=r) for x, r in zip((kh, kw, c), ("ry", "rx", "rc")))
+    dtype = out_dtype or data.dtype
+    per_group = o // groups
+
+    def element(b: Any, y: Any, x: Any, f: Any) -> Any:
+        channel = rc if groups == 1 else f // per_group * c + rc
+        value = source[b, y * sh + ry * dh, x * sw + rx * dw, channel]
+        return te.sum(value.astype(dtype) * kernel[ry, rx, rc, f].astype(dtype), axis=[ry, rx, rc])
+
+    tag = "conv2d_nhwc" if groups == 1 else "group_conv2d_nhwc"
+    return te.compute((n, oh, ow, o), element, name="conv", tag=tag)
+
+
+def declare(
+    height: int,
+    width: int,
+    in_channel: int,
+    out_channel: int,
+    kernel: Any,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    batch: int = 1,
+    layout: str = "NCHW",
+    dtype: str = "float32",
+) -> list[Any]:
+    kh, kw = _shared.as_tuple(kernel, 2)
+    if layout == "NCHW":
+        data = te.placeholder((batch, in_channel, height, width), dtype, name="data")
+        weight = te.placeholder((out_channel, in_channel, kh, kw), dtype, name="kernel")
+        return [data, weight, conv2d_nchw(data, weight, stride, padding, dilation)]
+    data = te.placeholder((batch, height, width, in_channel), dtype, name="data")
+    weight = te.placeholder((kh, kw, in_channel, out_channel), dtype, name="kernel")
+    return [data, weight, conv2d_nhwc(data, weight, stride, padding, dilation)]
+
+
+def reference(
+    data: Any, weight: Any, /, stride: Any = 1, padding: Any = 0, dilation: Any = 1, layout: str = "NCHW", **shape: Any
+) -> Any:
+    """Every window as a view, then one product of them with the weights."""
+    import numpy as np
+
+    if layout == "NHWC":
+        swapped = data.transpose(0, 3, 1, 2), weight.transpose(3, 2, 0, 1)
+        return reference(*swapped, stride, padding, dilation, **shape).transpose(0, 2, 3, 1)
+    (sh, sw), (dh, dw) = _shared.as_tuple(stride, 2), _shared.as_tuple(dilation, 2)
+    kh, kw = weight.shape[2:]
+    window = ((kh - 1) * dh + 1, (kw - 1) * dw + 1)
+    before, after = _shared.pads(padding, window)
+    wide = np.pad(data, ((0, 0), (0, 0), *zip(before, after)))
+    views = np.lib.stride_tricks.sliding_window_view(wide, window, axis=(2, 3))[:, :, ::sh, ::sw, ::dh, ::dw]
+    groups = shape.get("groups", 1)
+    parts = zip(np.split(views, groups, axis=1), np.split(weight, groups, axis=0))
+    return np.concatenate([np.einsum("bcyxij,fcij->bfyx", v, k) for v, k in parts], axis=1)
+
+
+def schedule_conv2d_nchw(s: Any, op: Any) -> None:
+    """b, f, y, xo, rc, ry, rx, xi: a vector of one output row stays in a register while the window runs."""
+    stage = s[op]
+    b, f, y, x = stage.op.axis
+    xo, xi = stage.split(x, factor=_shared.LANES)
+    stage.reorder(b, f, y, xo, *stage.op.reduce_axis, xi)
+    stage.vectorize(xi)
+    _shared.in_parallel(stage, [b, f, y])
+
+
+def schedule_conv2d_nhwc(s: Any, op: Any) -> None:
+    """b, y, x, fo, ry, rx, rc, fi: a vector of output channels stays in a register."""
+    stage = s[op]
+    b, y, x, f = stage.op.axis
+    fo, fi = stage.split(f, factor=_shared.LANES)
+    stage.reorder(b, y, x, fo, *stage.op.reduce_axis, fi)
+    stage.vectorize(fi)
+    _shared.in_parallel(stage, [b, y, x])
+
+
+def schedule_cpu(outs: Any) -> Any:
+    plan = lambda s, op: (schedule_conv2d_nhwc if op.tag.endswith("nhwc") else schedule_conv2d_nchw)(s, op)
+    return _shared.schedule(outs, plan, lambda op: op.tag.removeprefix("group_") in ("conv2d_nchw", "conv2d_nhwc"))
+
+
+# ---------------------------------------------------------------- fast on CPUs
+
+
+def cpu(
+    height: int,
+    width: int,
+    in_channel: int,
+    out_channel: int,
+    kernel: Any,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    batch: int = 1,
+    dtype: str = "float32",
+) -> tuple[Any, list[Any]]:
+    """(schedule, [data, kernel, out]) of an NCHW convolution as `_rows` writes it: a tile of channels by positions in
+    registers, the taps outside it."""
+    kh, kw = _shared.as_tuple(kernel, 2)
+    data = te.placeholder((batch, in_channel, height, width), dtype, name="data")
+    weight = te.placeholder((out_channel, in_channel, kh, kw), dtype, name="kernel")
+    g = _rows.Geometry(data, (kh, kw), stride, padding, dilation)
+    padded = _rows.padded_phases(data, g)
+    rc, ry, rx = (te.reduce_axis((0, x), name=r) for x, r in zip((in_channel, kh, kw), ("rc", "ry", "rx")))
+
+    def element(n: Any, o: Any, q: Any) -> Any:
+        py, px, row, column = g.tap(q, ry, rx)
+        return te.sum(padded[n, rc, py, px, row, column] * weight[o, rc, ry, rx], axis=[rc, ry, rx])
+
+    sums = te.compute((batch, out_channel, g.span), element, name="R")
+    out = _rows.from_rows(sums, g)
+    s = te.create_schedule(out.op)
+    _rows.lay_rows(s, padded, g)
+    tile_rows(s, sums, rows=8 if out_channel % 8 == 0 else 6, vectors=3)
+    _rows.copy_out(s, out)
+    return s, [data, weight, out]
+
+
+def tile_rows(s: Any, sums: Any, rows: int, vectors: int) -> None:
+    """n, qo, oo, rc, ry, rx, [rows x vectors]: the tile's sums stay in registers while the taps run."""
+    tile = s.cache_write(sums, "local")
+    n, o, q = s[sums].op.axis
+    lanes = _shared.LANES
+    qo, qi = s[sums].split(q, factor=vectors * lanes)
+    oo, oi = s[sums].split(o, factor=rows)
+    qv, ql = s[sums].split(qi, factor=lanes)
+    s[sums].reorder(n, qo, oo, oi, qv, ql)
+    s[sums].unroll(oi)
+    s[sums].unroll(qv)
+    s[sums].vectorize(ql)
+    s[tile].compute_at(s[sums], oo)
+    n, o, q = s[tile].op.axis
+    qv, ql = s[tile].split(q, factor=lanes)
+    s[tile].reorder(n, *s[tile].op.reduce_axis, o, qv, ql)
+    s[tile].unroll(o)
+    s[tile].unroll(qv)
+    s[tile].vectorize(ql)

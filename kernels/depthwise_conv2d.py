@@ -1,0 +1,196 @@
+"""Depthwise convolution: every channel with filters of its own. Layouts NCHW and NHWC."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvmlab import te
+
+from . import _rows, _shared
+from .conv2d import padded
+
+
+def _layer(size: int, channel: int, stride: int) -> dict[str, Any]:
+    return {"height": size, "width": size, "channel": channel, "kernel": 3, "stride": stride, "padding": 1}
+
+
+# the depthwise convolutions of MobileNet at 224 x 224, table 2 of the TVM paper
+SHAPES = {
+    "D1": _layer(112, 32, 1),
+    "D2": _layer(112, 64, 2),
+    "D3": _layer(56, 128, 1),
+    "D4": _layer(56, 128, 2),
+    "D5": _layer(28, 256, 1),
+    "D6": _layer(28, 256, 2),
+    "D7": _layer(14, 512, 1),
+    "D8": _layer(14, 512, 2),
+    "D9": _layer(7, 1024, 1),
+}
+SMALL = [
+    {"height": 9, "width": 19, "channel": 5, "kernel": 3, "stride": 1, "padding": 1},
+    {"height": 10, "width": 35, "channel": 3, "kernel": 3, "stride": 2, "padding": 1, "batch": 2},
+    {"height": 11, "width": 12, "channel": 2, "kernel": (3, 2), "multiplier": 3, "padding": (0, 1, 2, 1),
+     "dilation": 2},
+    {"height": 9, "width": 8, "channel": 18, "kernel": 3, "padding": "SAME", "layout": "NHWC"},
+    {"height": 9, "width": 8, "channel": 3, "kernel": 3, "stride": 2, "multiplier": 2, "layout": "NHWC", "batch": 2},
+]  # fmt: skip
+
+
+def depthwise_conv2d_nchw(
+    data: Any, kernel: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, out_dtype: str = ""
+) -> Any:
+    """data (n, c, h, w), kernel (c, multiplier, kh, kw) -> (n, c * multiplier, oh, ow)."""
+    (sh, sw), (dh, dw) = _shared.as_tuple(stride, 2), _shared.as_tuple(dilation, 2)
+    n, c, h, w = data.shape
+    _, m, kh, kw = kernel.shape
+    window = [_shared.dilated(kh, dh), _shared.dilated(kw, dw)]
+    before, after = _shared.pads(padding, window)
+    source = padded(data, [0, 0, *before], [0, 0, *after], name="PaddedInput")
+    oh = _shared.out_extent(h, before[0], after[0], window[0], sh)
+    ow = _shared.out_extent(w, before[1], after[1], window[1], sw)
+    ry, rx = te.reduce_axis((0, kh), name="ry"), te.reduce_axis((0, kw), name="rx")
+    dtype = out_dtype or data.dtype
+
+    def element(b: Any, f: Any, y: Any, x: Any) -> Any:
+        value = source[b, f // m, y * sh + ry * dh, x * sw + rx * dw]
+        return te.sum(value.astype(dtype) * kernel[f // m, f % m, ry, rx].astype(dtype), axis=[ry, rx])
+
+    return te.compute((n, c * m, oh, ow), element, name="DepthwiseConv2d", tag="depthwise_conv2d_nchw")
+
+
+def depthwise_conv2d_nhwc(
+    data: Any, kernel: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, out_dtype: str = ""
+) -> Any:
+    """data (n, h, w, c), kernel (kh, kw, c, multiplier) -> (n, oh, ow, c * multiplier)."""
+    (sh, sw), (dh, dw) = _shared.as_tuple(stride, 2), _shared.as_tuple(dilation, 2)
+    n, h, w, c = data.shape
+    kh, kw, _, m = kernel.shape
+    window = [_shared.dilated(kh, dh), _shared.dilated(kw, dw)]
+    before, after = _shared.pads(padding, window)
+    source = padded(data, [0, *before, 0], [0, *after, 0], name="PaddedInput")
+    oh = _shared.out_extent(h, before[0], after[0], window[0], sh)
+    ow = _shared.out_extent(w, before[1], after[1], window[1], sw)
+    ry, rx = te.reduce_axis((0, kh), name="ry"), te.reduce_axis((0, kw), name="rx")
+    dtype = out_dtype or data.dtype
+
+    def element(b: Any, y: Any, x: Any, f: Any) -> Any:
+        value = source[b, y * sh + ry * dh, x * sw + rx * dw, f // m]
+        return te.sum(value.astype(dtype) * kernel[ry, rx, f // m, f % m].astype(dtype), axis=[ry, rx])
+
+    return te.compute((n, oh, ow, c * m), element, name="DepthwiseConv2d", tag="depthwise_conv2d_nhwc")
+
+
+def declare(
+    height: int,
+    width: int,
+    channel: int,
+    kernel: Any,
+    multiplier: int = 1,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    batch: int = 1,
+    layout: str = "NCHW",
+    dtype: str = "float32",
+) -> list[Any]:
+    kh, kw = _shared.as_tuple(kernel, 2)
+    if layout == "NCHW":
+        data = te.placeholder((batch, channel, height, width), dtype, name="data")
+        weight = te.placeholder((channel, multiplier, kh, kw), dtype, name="kernel")
+        return [data, weight, depthwise_conv2d_nchw(data, weight, stride, padding, dilation)]
+    data = te.placeholder((batch, height, width, channel), dtype, name="data")
+    weight = te.placeholder((kh, kw, channel, multiplier), dtype, name="kernel")
+    return [data, weight, depthwise_conv2d_nhwc(data, weight, stride, padding, dilation)]
+
+
+def reference(data: Any, weight: Any, /, layout: str = "NCHW", **shape: Any) -> Any:
+    """A convolution in as many groups as there are channels."""
+    from .conv2d import reference as conv
+
+    how = {k: shape[k] for k in ("stride", "padding", "dilation") if k in shape}
+    if layout == "NHWC":
+        return reference(data.transpose(0, 3, 1, 2), weight.transpose(2, 3, 0, 1), **how).transpose(0, 2, 3, 1)
+    c, m, kh, kw = weight.shape
+    return conv(data, weight.reshape(c * m, 1, kh, kw), groups=c, **how)
+
+
+def schedule_depthwise_nchw(s: Any, op: Any) -> None:
+    """b, f, y, xo, ry, rx, xi: a vector of one output row stays in a register while the window runs."""
+    stage = s[op]
+    b, f, y, x = stage.op.axis
+    xo, xi = stage.split(x, factor=_shared.LANES)
+    stage.reorder(b, f, y, xo, *stage.op.reduce_axis, xi)
+    stage.vectorize(xi)
+    _shared.in_parallel(stage, [b, f])
+
+
+def schedule_depthwise_nhwc(s: Any, op: Any) -> None:
+    """b, y, x, fo, ry, rx, fi: a vector of channels stays in a register."""
+    stage = s[op]
+    b, y, x, f = stage.op.axis
+    fo, fi = stage.split(f, factor=_shared.LANES)
+    stage.reorder(b, y, x, fo, *stage.op.reduce_axis, fi)
+    stage.vectorize(fi)
+    _shared.in_parallel(stage, [b, y])
+
+
+def schedule_cpu(outs: Any) -> Any:
+    plan = lambda s, op: (schedule_depthwise_nhwc if op.tag.endswith("nhwc") else schedule_depthwise_nchw)(s, op)
+    return _shared.schedule(outs, plan, lambda op: op.tag in ("depthwise_conv2d_nchw", "depthwise_conv2d_nhwc"))
+
+
+# ---------------------------------------------------------------- fast on CPUs
+
+
+def cpu(
+    height: int,
+    width: int,
+    channel: int,
+    kernel: Any,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    batch: int = 1,
+    dtype: str = "float32",
+) -> tuple[Any, list[Any]]:
+    """(schedule, [data, kernel, out]) of an NCHW depthwise convolution as `_rows` writes it, channel by channel."""
+    kh, kw = _shared.as_tuple(kernel, 2)
+    data = te.placeholder((batch, channel, height, width), dtype, name="data")
+    weight = te.placeholder((channel, 1, kh, kw), dtype, name="kernel")
+    g = _rows.Geometry(data, (kh, kw), stride, padding, dilation)
+    padded = _rows.padded_phases(data, g)
+    ry, rx = te.reduce_axis((0, kh), name="ry"), te.reduce_axis((0, kw), name="rx")
+
+    def element(n: Any, c: Any, q: Any) -> Any:
+        py, px, row, column = g.tap(q, ry, rx)
+        return te.sum(padded[n, c, py, px, row, column] * weight[c, 0, ry, rx], axis=[ry, rx])
+
+    sums = te.compute((batch, channel, g.span), element, name="R")
+    out = _rows.from_rows(sums, g)
+    s = te.create_schedule(out.op)
+    _rows.lay_rows(s, padded, g)
+    by_channel(s, padded, sums, out)
+    _rows.copy_out(s, out)
+    return s, [data, weight, out]
+
+
+def by_channel(s: Any, padded: Any, sums: Any, out: Any, vectors: int = 4) -> None:
+    """One channel at a time, so that its padded rows and its sums stay in the nearest cache."""
+    lanes = _shared.LANES
+    tile = s.cache_write(sums, "local")
+    q = s[sums].op.axis[-1]
+    qo, qi = s[sums].split(q, factor=vectors * lanes)
+    qv, ql = s[sums].split(qi, factor=lanes)
+    s[sums].unroll(qv)
+    s[sums].vectorize(ql)
+    s[tile].compute_at(s[sums], qo)
+    n, c, q = s[tile].op.axis
+    ry, rx = s[tile].op.reduce_axis
+    qv, ql = s[tile].split(q, factor=lanes)
+    s[tile].reorder(n, c, ry, rx, qv, ql)
+    for axis in (ry, rx, qv):
+        s[tile].unroll(axis)
+    s[tile].vectorize(ql)
+    channel = s[out].op.axis[1]
+    s[sums].compute_at(s[out], channel)
+    s[padded].compute_at(s[out], channel)

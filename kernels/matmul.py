@@ -1,0 +1,184 @@
+"""Matrix multiplication: plain, with either side transposed, batched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvmlab import te
+
+from . import _shared
+
+SHAPES = {
+    **{f"square {n}": {"m": n, "n": n, "k": n} for n in (256, 512, 1024, 2048)},
+    "A transposed": {"m": 1024, "n": 1024, "k": 1024, "transpose_a": True},
+    "batched": {"m": 256, "n": 256, "k": 256, "batch": 16},
+    "float64": {"m": 1024, "n": 1024, "k": 1024, "dtype": "float64"},
+}
+SMALL = [
+    {"m": 17, "n": 33, "k": 5},
+    {"m": 1, "n": 1, "k": 1},
+    {"m": 7, "n": 19, "k": 11, "transpose_a": True, "dtype": "float64"},
+    {"m": 6, "n": 20, "k": 9, "transpose_b": True},
+    {"m": 5, "n": 18, "k": 7, "batch": 3},
+    {"m": 5, "n": 18, "k": 7, "batch": 3, "transpose_a": True, "transpose_b": True},
+]
+
+
+def matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, out_dtype: str = "") -> Any:
+    """(m, k) x (k, n) -> (m, n); `transpose_a`: a is (k, m); `transpose_b`: b is (n, k)."""
+    (k, m) = a.shape if transpose_a else reversed(a.shape)
+    n = b.shape[0 if transpose_b else 1]
+    dtype = out_dtype or a.dtype
+    r = te.reduce_axis((0, k), name="k")
+
+    def product(i: Any, j: Any) -> Any:
+        left = a[r, i] if transpose_a else a[i, r]
+        right = b[j, r] if transpose_b else b[r, j]
+        return te.sum(left.astype(dtype) * right.astype(dtype), axis=r)
+
+    return te.compute((m, n), product, name="C", tag="matmul")
+
+
+def batch_matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, out_dtype: str = "") -> Any:
+    """(batch, m, k) x (batch, k, n) -> (batch, m, n); a batch of one on either side goes with every other."""
+    (k, m) = a.shape[1:] if transpose_a else (a.shape[2], a.shape[1])
+    n = b.shape[1 if transpose_b else 2]
+    batch = b.shape[0] if _shared.constant(a.shape[0]) == 1 else a.shape[0]
+    one_a, one_b = (_shared.constant(x.shape[0]) == 1 for x in (a, b))
+    dtype = out_dtype or a.dtype
+    r = te.reduce_axis((0, k), name="k")
+
+    def product(q: Any, i: Any, j: Any) -> Any:
+        qa, qb = (0 if one_a else q), (0 if one_b else q)
+        left = a[qa, r, i] if transpose_a else a[qa, i, r]
+        right = b[qb, j, r] if transpose_b else b[qb, r, j]
+        return te.sum(left.astype(dtype) * right.astype(dtype), axis=r)
+
+    return te.compute((batch, m, n), product, name="C", tag="batch_matmul")
+
+
+def declare(
+    m: int, n: int, k: int, batch: int = 0, transpose_a: bool = False, transpose_b: bool = False, dtype: str = "float32"
+) -> list[Any]:
+    lead = (batch,) if batch else ()
+    a = te.placeholder((*lead, *((k, m) if transpose_a else (m, k))), dtype, name="A")
+    b = te.placeholder((*lead, *((n, k) if transpose_b else (k, n))), dtype, name="B")
+    product = batch_matmul if batch else matmul
+    return [a, b, product(a, b, transpose_a, transpose_b)]
+
+
+def reference(a: Any, b: Any, /, transpose_a: bool = False, transpose_b: bool = False, **shape: Any) -> Any:
+    a = a.swapaxes(-1, -2) if transpose_a else a
+    b = b.swapaxes(-1, -2) if transpose_b else b
+    return a @ b
+
+
+def schedule_matmul(s: Any, op: Any) -> None:
+    """i, j -> io, jo, k, ii, ji: a tile of rows by vectors stays in registers while k runs."""
+    stage = s[op]
+    *batch, i, j = stage.op.axis
+    (k,) = stage.op.reduce_axis
+    io, ii = stage.split(i, factor=4)
+    jo, ji = stage.split(j, factor=_shared.LANES)
+    stage.reorder(*batch, io, jo, k, ii, ji)
+    stage.unroll(ii)
+    stage.vectorize(ji)
+    _shared.in_parallel(stage, [*batch, io])
+
+
+def schedule_cpu(outs: Any) -> Any:
+    return _shared.schedule(outs, schedule_matmul, lambda op: op.tag in ("matmul", "batch_matmul"))
+
+
+# ---------------------------------------------------------------- fast on CPUs
+
+
+def cpu(
+    m: int, n: int, k: int, batch: int = 0, transpose_a: bool = False, transpose_b: bool = False, dtype: str = "float32"
+) -> tuple[Any, list[Any]]:
+    """(schedule, [A, B, C]): a register tile of rows by vectors over panels of B.
+
+    While one panel (k x vectors) fits the second cache the rows of A are read as they are; a longer k, or an A whose
+    rows (or a B whose columns) do not lie together, is blocked and both sides are packed.
+    """
+    args = declare(m, n, k, batch, transpose_a, transpose_b, dtype)
+    s = te.create_schedule(args[2].op)
+    if transpose_a or transpose_b or k > 2048:
+        blocked(s, *args, dtype, transpose_a, transpose_b)
+    else:
+        panels(s, *args, dtype)
+    return s, args
+
+
+def lanes_of(dtype: str) -> int:
+    return _shared.LANES * 4 // (8 if dtype == "float64" else 4)
+
+
+def panels(s: Any, a: Any, b: Any, c: Any, dtype: str, rows: int = 6, vectors: int = 4) -> None:
+    """jo, [pack B's panel], io, k, [rows x vectors]: C's tile stays in registers for the whole of k."""
+    lanes = lanes_of(dtype)
+    panel = s.cache_read(b, "global", [c])
+    tile = s.cache_write(c, "local")
+    *batch, i, j = s[c].op.axis
+    jo, ji = s[c].split(j, factor=vectors * lanes)
+    io, ii = s[c].split(i, factor=rows)
+    jv, jl = s[c].split(ji, factor=lanes)
+    s[c].reorder(*batch, jo, io, ii, jv, jl)
+    registers(s[c], ii, jv, jl)
+    s[tile].compute_at(s[c], io)
+    *one, i, j = s[tile].op.axis
+    jv, jl = s[tile].split(j, factor=lanes)
+    s[tile].reorder(*one, *s[tile].op.reduce_axis, i, jv, jl)
+    registers(s[tile], i, jv, jl)
+    s[panel].compute_at(s[c], jo)
+    copy_vectors(s[panel], lanes)
+
+
+def registers(stage: Any, rows: Any, vectors: Any, lanes: Any) -> None:
+    stage.unroll(rows)
+    stage.unroll(vectors)
+    stage.vectorize(lanes)
+
+
+def copy_vectors(stage: Any, lanes: int) -> None:
+    _, inner = stage.split(stage.op.axis[-1], factor=lanes)
+    stage.vectorize(inner)
+
+
+def blocked(
+    s: Any, a: Any, b: Any, c: Any, dtype: str, transpose_a: bool, transpose_b: bool, rows: int = 8, vectors: int = 2
+) -> None:
+    """jo, ko, [pack B], io, [pack A], jm, im, k, [rows x vectors]: blocks of 256 x 512 x 1024 elements.
+
+    A in panels [i//rows][k][i%rows], B in panels [j//width][k][j%width]; C is added to once per block of k.
+    """
+    lanes = lanes_of(dtype)
+    width = vectors * lanes
+    right = s.cache_read(b, "global", [c])
+    left = s.cache_read(a, "global", [c])
+    *batch, i, j = s[c].op.axis
+    (k,) = s[c].op.reduce_axis
+    jo, jr = s[c].split(j, factor=1024)
+    jm, ji = s[c].split(jr, factor=width)
+    jv, jl = s[c].split(ji, factor=lanes)
+    io, ir = s[c].split(i, factor=256)
+    im, ii = s[c].split(ir, factor=rows)
+    ko, ki = s[c].split(k, factor=512)
+    s[c].reorder(*batch, jo, ko, io, jm, im, ki, ii, jv, jl)
+    registers(s[c], ii, jv, jl)
+    s[right].compute_at(s[c], ko)
+    s[left].compute_at(s[c], io)
+    pack(s, right, width, lanes, columns=not transpose_b)
+    pack(s, left, rows, min(rows, lanes), columns=transpose_a)
+
+
+def pack(s: Any, tensor: Any, size: int, lanes: int, columns: bool) -> None:
+    """Panels of `size` rows (or columns), in which k varies slower than the place in the panel."""
+    if columns:
+        layout = lambda *x: [*x[:-2], x[-1] // size, x[-2], x[-1] % size]
+    else:
+        layout = lambda *x: [*x[:-2], x[-2] // size, x[-1], x[-2] % size]
+    *_, place = s[tensor].transform_layout(layout)
+    if columns:
+        _, inner = s[tensor].split(place, factor=lanes)
+        s[tensor].vectorize(inner)
