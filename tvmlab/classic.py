@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections.abc
+from dataclasses import replace
 from typing import Any
 
 from .core.build import const, to_expr
@@ -11,6 +12,7 @@ from .core.node import KIND_NAMES, Expr, Var
 from .core.node import IterVar as _IterVar
 from .core.node import Range as _Range
 from .core.program import Function, Program
+from .expr.attrs import StringImm
 from .expr.classic import IntImm as IntImm
 from .expr.classic import view
 from .expr.reduce import as_range
@@ -47,7 +49,7 @@ def _module(functions: Any = None, **more: Any) -> Program:
     for f in table.values():
         if not isinstance(f, Function):
             raise TypeError(f"an IRModule is made of lowered functions, not of {f!r}")
-    return Program(tuple(table.values()))
+    return Program(tuple(replace(f, name=str(name)) for name, f in table.items()))
 
 
 IRModule = view("IRModule", lambda x: isinstance(x, Program), _module, "A lowered program.")
@@ -78,16 +80,6 @@ def convert(value: Any, span: Any = None) -> Any:
 
 
 as_const = convert
-
-
-class StringImm(str):
-    """A string that also answers to `.value`."""
-
-    __slots__ = ()
-
-    @property
-    def value(self) -> str:
-        return str(self)
 
 
 # ---------------------------------------------------------------- options

@@ -128,7 +128,7 @@ def test_files_that_are_no_exports(tmp_path):
             load_module(p)
         return str(e.value)
 
-    legal = "\n  legal here:  .py, .so, .dylib, .dll, .o"
+    legal = "\n  legal here:  .py, .so, .dylib, .dll, .o, .tar"
     assert message(tmp_path / "x.tar") == "cannot load x.tar: unknown kind of file" + legal
     assert message() == f"there is no file {path}"
     path.write_text(PYTHON)

@@ -19,6 +19,7 @@ from typing import Any
 
 from ..names import NOT_YET, missing
 
+_asked: set[str] = set()
 ROOTS = {"tvm": "tvmlab", "topi": "tvmlab.topi"}
 
 
@@ -88,8 +89,10 @@ def _resolve(name: str) -> ModuleType | None:
     if isinstance(home, Absent):
         return Absent(name)
     found = vars(home).get(last)
-    if found is None and last not in NOT_YET:
+    if found is None and last not in NOT_YET and name not in _asked:
+        _asked.add(name)  # looking for it may come back here
         found = getattr(home, last, None)
+        _asked.discard(name)
     if isinstance(found, ModuleType):
         return found
     return Absent(name) if last in NOT_YET else None

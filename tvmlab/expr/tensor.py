@@ -17,6 +17,7 @@ from ..core.build import to_expr
 from ..core.error import ExpressionError, TVMError
 from ..core.node import DATA, REDUCE, Expr, IterVar, Load, Operand, Range, Reduce, Var
 from ..core.walk import walk
+from .attrs import Attrs
 
 
 class Operation:
@@ -25,7 +26,7 @@ class Operation:
     kind = "operation"
 
     def __init__(self, name: str, tag: str = "", attrs: dict[str, Any] | None = None) -> None:
-        self.name, self.tag, self.attrs = name, tag, dict(attrs or {})
+        self.name, self.tag, self.attrs = name, tag, Attrs(attrs)
         self.outputs: tuple[Tensor, ...] = ()
         self.axis: tuple[IterVar, ...] = ()
         self.reduce_axis: tuple[IterVar, ...] = ()

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..core.error import BuildError, TVMError
+from ..core import verify
+from ..core.error import BuildError, ScheduleTypeError, TVMError
 from ..core.node import Buffer
-from ..core.program import Program
+from ..core.program import Function, Program
+from ..expr.tensor import PlaceholderOp
 from ..lowering import pipeline
 from ..lowering.config import DEFAULT, Config
 from ..target import Target, get
@@ -33,6 +35,8 @@ def lower(
     """
     if isinstance(inp, Program):
         return inp
+    if isinstance(inp, Function):
+        return Program((inp,))
     if args is None:
         raise ValueError("lower needs the list of arguments of a schedule: lower(s, [A, B, C])")
     chosen = config or current_config()
@@ -85,12 +89,35 @@ def build(
 
     if isinstance(inputs, Schedule) and args is None:
         raise ValueError("build needs the list of arguments of a schedule: build(s, [A, B, C])")
+    inputs, target = _one(inputs, target)
     chosen = config or current_config()
     record = as_target(target or Target.current() or "llvm")
     program = lower(inputs, args, name, binds, config=chosen)
     refuse_open(program)
+    verify.check(program)
     program = pipeline.run(program, (*pipeline.FLAT, *record.kind.passes), chosen)
     return Module(program.entry, record, record.kind.compile(program, record))
+
+
+def _one(inputs: Any, target: Any) -> tuple[Any, Any]:
+    """The classic {target: module} and [function] of one entry each; a module here has one function."""
+    if isinstance(inputs, Mapping) and len(inputs) == 1:
+        ((target, inputs),) = inputs.items()
+    if isinstance(inputs, (list, tuple)) and len(inputs) == 1:
+        inputs = inputs[0]
+    if isinstance(inputs, (Mapping, list, tuple)):
+        raise BuildError("several-functions", f"build makes a module of one function, not of {len(inputs)}")
+    if not isinstance(inputs, (Schedule, Program, Function)):
+        raise ScheduleTypeError("not-a-schedule", f"build takes a schedule or a lowered program, not {inputs!r}")
+    return inputs, target
+
+
+def create_prim_func(ops: Any, index_dtype_override: str | None = None) -> Function:
+    """The loops of tensors nobody scheduled, as a function of these tensors: `create_prim_func([A, B, C])`."""
+    args = list(ops) if isinstance(ops, (list, tuple)) else [ops]
+    read = {t for x in args for t in x.op.inputs}
+    outputs = [x.op for x in args if x not in read and not isinstance(x.op, PlaceholderOp)]
+    return lower(create_schedule(list(dict.fromkeys(outputs))), args).entry
 
 
 def refuse_open(program: Program) -> None:

@@ -8,12 +8,13 @@ from functools import cache
 from typing import Any
 
 from ..core.error import ScheduleError, ScheduleTypeError
-from ..core.node import IterVar
+from ..core.node import PARALLEL, TENSORIZED, UNROLLED, VECTORIZED, IterVar
+from ..expr.attrs import StringImm
 from ..expr.tensor import Operation, Tensor
 from ..lowering.obligations import obligations
 from ..schedule import primitives
 from ..schedule.code import to_code
-from ..schedule.state import Stage, State
+from ..schedule.state import Marks, Stage, State
 from ..schedule.trace import Step, Trace
 from .group import GroupHandle
 from .source import caller, place, result_names
@@ -89,6 +90,9 @@ class Schedule:
         """The stages from `inputs` (left out unless asked for) to `outputs`, as one thing to place."""
         return GroupHandle(self, self.apply("create_group", outputs, inputs, include_inputs))
 
+    def __reduce__(self) -> Any:
+        return _restored, (self.trace.to_json(),)
+
     def verdict(self, primitive: str, /, *args: Any, **kwargs: Any) -> Verdict:
         """May this step be taken? `s.verdict("vectorize", C, k)`; nothing is applied."""
         return ask(self, primitive, args, kwargs)
@@ -137,6 +141,18 @@ class StageHandle:
     is_output = property(lambda self: self.record.is_output)
     double_buffer_on = property(lambda self: self.record.double_buffer)
 
+    env_threads = property(lambda self: list(self.record.env_threads))
+    store_predicate = property(lambda self: self.record.predicate)
+
+    @property
+    def iter_var_attrs(self) -> dict[IterVar, IterVarAttr]:
+        """Classic: what is said of the axes that something is said of."""
+        return {a: IterVarAttr(a, m) for a, m in self.record.marks.items()}
+
+    def same_as(self, other: Any) -> bool:
+        """Is it the same stage of the same schedule?"""
+        return self == other
+
     @property
     def attach_type(self) -> int:
         """The classic numbers: 1 root, 2 inline, 4 inside a loop, 5 scan update."""
@@ -172,6 +188,26 @@ class StageHandle:
 
     def __repr__(self) -> str:
         return f"stage({stage_line(self.record, self.schedule.state)})"
+
+
+KINDS = {"unrolled": UNROLLED, "vectorized": VECTORIZED, "parallel": PARALLEL, "tensorized": TENSORIZED}
+
+
+class IterVarAttr:
+    """What is said of one leaf, under the classic names (`s[T].iter_var_attrs[xi].iter_type`)."""
+
+    def __init__(self, axis: IterVar, marks: Marks) -> None:
+        self.iter_type = KINDS.get(marks.kind, axis.iter_type)
+        self.bind_thread = marks.thread
+        self.pragma_keys = [StringImm(k) for k, _ in marks.pragmas]
+        self.pragma_values = [v for _, v in marks.pragmas]
+        self.prefetch_data = [t for t, _ in marks.prefetches]
+        self.prefetch_offset = [o for _, o in marks.prefetches]
+        self.tensor_intrin = marks.intrin
+
+
+def _restored(text: str) -> Schedule:
+    return Schedule(Trace.from_json(text))
 
 
 def _method(schedule: Schedule, name: str, *first: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from ..core.node import Expr, IterVar, Load
 from ..core.walk import rewrite, substitute
 from ..expr.tensor import ComputeOp, Tensor, substitute_many
-from ..schedule.state import Attach, Fuse, Split, Stage, State
+from ..schedule.state import Attach, Fuse, Rebase, Split, Stage, State
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +89,8 @@ def _current(parent: Stage, axis: IterVar) -> IterVar:
                 axis, moved = r.inner, True
             elif isinstance(r, Fuse) and r.inner is axis:
                 axis, moved = r.fused, True
+            elif isinstance(r, Rebase) and r.parent is axis:
+                axis, moved = r.rebased, True
     return axis
 
 

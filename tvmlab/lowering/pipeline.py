@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..core import verify
 from ..core.error import TVMError
 from ..core.node import Buffer, Expr, Var
 from ..core.program import Function, Program, Snapshot
@@ -21,6 +23,7 @@ from .nest import Nest
 from .normalise import normalise
 from .obligations import of_bounds
 
+CHECK = os.environ.get("TVMLAB_CHECK") == "1"  # verify after every pass: on in the tests, off in a live lab
 # What `lower` shows: loops a person reads. Each is the name of a file in passes/.
 READABLE = (
     "rolling_buffer",
@@ -28,6 +31,7 @@ READABLE = (
     "simplify",
     "hoist_guards",
     "partition_loops",
+    "simplify",
     "unroll_loops",
     "vectorize",
     "virtual_threads",
@@ -59,7 +63,9 @@ def parameters(state: State, args: Sequence[Any], binds: Mapping[Any, Buffer]) -
     params: list[Buffer | Var] = []
     buffers: dict[Any, Buffer] = {}
     for position, a in enumerate(args):
-        if isinstance(a, Tensor):
+        if isinstance(a, Tensor) and isinstance(a.op, PlaceholderOp) and a.op not in state.alias:
+            params.append(binds.get(a) or Buffer(identifier(a.name), a.shape, a.dtype))  # nobody reads it
+        elif isinstance(a, Tensor):
             current = state.stage_of(a).op.outputs[a.value_index]
             stage = state.stage_of(a)
             shape = current.shape
@@ -87,12 +93,15 @@ def _shape_variables(params: Sequence[Any]) -> list[Var]:
 def run(program: Program, names: Sequence[str], config: Config = DEFAULT) -> Program:
     """The passes of these names, in order; with `config.snapshots` the program after each is kept."""
     kept: list[Snapshot] = list(program.snapshots)
-    for name in names:
-        program = _custom(program, config, CUSTOM.get(name))
-        if name in config.disabled or name not in passes.names():
+    for position, name in enumerate(names):
+        if name not in names[:position]:
+            program = _custom(program, config, CUSTOM.get(name))
+        if name in config.disabled:
             continue
         start = time.perf_counter()
         program = passes.get(name)(program, config)
+        if (config.check or CHECK) and not program.notes:
+            verify.check(program)
         if config.snapshots:
             kept.append(Snapshot(name, replace(program, snapshots=()), (time.perf_counter() - start) * 1e3))
     if tuple(names) == READABLE:

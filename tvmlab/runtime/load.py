@@ -19,6 +19,7 @@ from ..core import dtype as dt
 from ..core.error import LabError
 from ..core.text import identifier
 from ..target.base import Compiled, Target
+from . import bundle
 from .array import addresses
 from .signature import BufferSpec, Signature
 
@@ -63,9 +64,11 @@ def write_card(path: str | Path, signature: Signature, target: Target, extra: di
 def read(path: str | Path) -> tuple[Signature, Target, Compiled]:
     """The signature, the target and the callable of an exported file."""
     path = Path(path)
+    if path.suffix == ".tar" and path.exists():
+        path = bundle.unpack(path)
     loaders = {".py": _python, ".so": _shared, ".dylib": _shared, ".dll": _shared, ".o": _object}
     if path.suffix not in loaders:
-        raise LoadError("unknown-export", f"cannot load {path.name}: unknown kind of file", legal=list(loaders))
+        raise LoadError("unknown-export", f"cannot load {path.name}: unknown kind of file", legal=[*loaders, ".tar"])
     if not path.exists():
         raise LoadError("no-file", f"there is no file {path}")
     card = _card(path)

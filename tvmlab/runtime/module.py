@@ -12,7 +12,7 @@ from ..core.program import Function, Program
 from ..core.text import to_html
 from ..target.base import ALIASES, Compiled, Target
 from ..target.base import names as target_names
-from . import load, measure
+from . import bundle, load, measure
 from .array import address
 from .bind import Bound, bind
 from .device import Device, DeviceError, device
@@ -184,10 +184,13 @@ class Module:
         load.write_card(path, self.signature, self.target, self.compiled.extra)
 
     def export_library(self, file_name: str | Path, **options: Any) -> None:
-        """The classic name of `export`."""
+        """The classic name of `export`; it also packs everything into one `.tar`."""
         if options:
             raise LabError("export-options", f"export_library takes no {', '.join(options)} here")
-        self.export(file_name)
+        if Path(file_name).suffix == ".tar":
+            bundle.pack(Path(file_name), self.export)
+        else:
+            self.export(file_name)
 
     def save(self, file_name: str | Path, fmt: str = "") -> None:
         """The classic name of `export`; `fmt` must agree with the name's ending."""

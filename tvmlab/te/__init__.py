@@ -17,6 +17,7 @@ from ..core.intrin import (
 )  # fmt: skip
 from ..core.node import IterVar, Range, Var
 from ..expr import classic as _classic  # gives nodes their classic field names
+from ..expr import encode as _encode  # makes tensors and operations savable
 from ..expr.buffer import decl_buffer
 from ..expr.extern import ExternOp, extern
 from ..expr.intrin import (
@@ -29,12 +30,12 @@ from ..expr.tensor import ComputeOp, Operation, PlaceholderOp, Tensor, TensorSli
 from ..names import missing
 
 # schedules are above expressions: loaded on first use
-_LATER = {"create_schedule": "tvmlab.face.api", "Schedule": "tvmlab.face.api", "Stage": "tvmlab.face.handle"}
+_LATER = {"create_schedule": "tvmlab.face.api", "Schedule": "tvmlab.face.api", "Stage": "tvmlab.face.handle",
+          "create_prim_func": "tvmlab.face.api"}  # fmt: skip
 _ABSENT = {
     "SpecializedCondition": "there is one schedule per shape here",
     "hybrid": "write the loops with te.extern and tir.ir_builder, or the computation with te.compute",
     "gradient": "write the gradient as te.compute expressions",
-    "create_prim_func": "there is no TensorIR here: te.create_schedule schedules the expression itself",
     "extern_primfunc": "there is no TensorIR here: te.extern takes a statement built with tir.ir_builder",
 }
 
