@@ -257,6 +257,8 @@ class Nest:
         """Is this thread axis already a loop around the stage?"""
         outer = d.path[: len(d.path) - len(stage.leaves)]
         tag = stage.mark(a).thread.thread_tag  # type: ignore[union-attr]
+        if any(tag in self.bounds.of[s.index].threads for s, _ in outer):
+            return True
         return any(t.thread_tag == tag for s, b in outer if (t := s.mark(b).thread) is not None)
 
     def prefetched(self, tensor: Any) -> Any:
