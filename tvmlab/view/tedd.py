@@ -22,7 +22,7 @@ COLOURS = {
     "kUnrolled": "#D2B4DE", "kVectorized": "#AED6F1", "kParallelized": "#F5B7B1", "kTensorized": "#A9DFBF",
 }  # fmt: skip
 DARK = {"kThreadIndex", "kOrdered"}  # white letters on these
-FONT = "Helvetica,Arial,sans-serif"
+FONT = "Helvetica"
 ROOT = "ROOT"
 
 # ---------------------------------------------------------------- the schedule as data
@@ -257,9 +257,10 @@ def itervar_relations(data: dict[str, Any]) -> Graph:
     _legend(g)
     lines = []
     for i, s in enumerate(data["stages"]):
+        if not s["all_itervars"]:  # an input
+            continue
         with g.subgraph(name=f"cluster_{i}") as c:
             c.attr(label=f"{_title(s)}", style="rounded", color=LINE, labeljust="l", fontname=FONT, margin="10")
-            c.node(s["id"], "", style="invis", height="0", width="0")
             leaves = set(s["leaf_itervars"])
             for j, v in enumerate(s["all_itervars"]):
                 colour, dark = COLOURS[v["itervar_type"]], v["itervar_type"] in DARK
