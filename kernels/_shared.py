@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from math import prod
 from typing import Any
 
 from tvmlab import te, tir
@@ -117,8 +118,19 @@ def rows(s: Any, op: te.Operation) -> None:
     in_parallel(stage, axes)
 
 
-def in_parallel(stage: Any, axes: Iterable[Any], at_least: int = 64) -> Any:
-    """As many of the outer axes, fused, as it takes to have work for every core; gives the parallel axis."""
+WORTH_THREADS = 1 << 15  # elements visited: what takes less (some microseconds) is over before another core has begun
+
+
+def work(op: te.Operation) -> int:
+    """How many elements the operation visits; very many when a dimension is symbolic."""
+    return prod(constant(a.dom.extent, 1 << 20) for a in (*op.axis, *op.reduce_axis))
+
+
+def in_parallel(stage: Any, axes: Iterable[Any], at_least: int = 64, op: Any = None) -> Any:
+    """As many of the outer axes, fused, as it takes to have work for every core; gives that axis.
+
+    Little work stays with one thread: the work of `op`, which is the operation before rfactor took its sums apart.
+    """
     outer, *rest = axes
     count = constant(outer.dom.extent, at_least)
     for axis in rest:
@@ -126,7 +138,8 @@ def in_parallel(stage: Any, axes: Iterable[Any], at_least: int = 64) -> Any:
             break
         count *= constant(axis.dom.extent, at_least)
         outer = stage.fuse(outer, axis)
-    stage.parallel(outer)
+    if work(op or stage.op) >= WORTH_THREADS:
+        stage.parallel(outer)
     return outer
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tvmlab.core.build import binary, cast, const
-from tvmlab.core.error import BuildError
+from tvmlab.core.error import BuildError, LabError
 from tvmlab.core.node import Barrier, Buffer, Call, Evaluate, For, Var
 
 from .ir_samples import (
@@ -97,7 +97,7 @@ def test_names_do_not_hide_what_the_text_uses() -> None:
 
 def test_an_exported_file_needs_numpy_and_numba_only(tmp_path: Path) -> None:
     build(relu(), "numba").extra["export"](str(tmp_path / "relu.py"))
-    build(packed_matmul(32, mr=2, nv=2, kc=32), "numba").extra["export"](str(tmp_path / "product.py"))
+    build(packed_matmul(32, mr=2, nv=2), "numba").extra["export"](str(tmp_path / "product.py"))
     script = """
 import sys; sys.path.insert(0, ".")
 import numpy as np, relu, product
@@ -185,6 +185,42 @@ def test_calls_from_several_python_threads() -> None:
         t.join()
     for c in outs:
         np.testing.assert_array_equal(c, np.maximum(a * 2, 0))
+
+
+@pytest.mark.parametrize("layer", ("workqueue", "omp"))
+def test_calls_of_both_targets_from_several_python_threads(layer: str) -> None:
+    """The workqueue layer would abort the process if two regions ran at once."""
+    script = """
+from tests.cpu.test_numba_programs import *
+from tests.cpu.test_numba_programs import relu
+modules = [build(relu("parallel"), t) for t in ("numba", "llvm", "numba", "llvm")]
+a = rng.normal(size=(32, 40)).astype("f4")
+outs = [np.zeros_like(a) for _ in modules]
+def work(m, c):
+    for _ in range(300): m.call([a, c], [])
+threads = [threading.Thread(target=work, args=x) for x in zip(modules, outs)]
+for t in threads: t.start()
+for t in threads: t.join()
+assert all((c == np.maximum(a * 2, 0)).all() for c in outs)
+import numba; print(numba.threading_layer())
+"""
+    env, root = {**os.environ, "NUMBA_THREADING_LAYER": layer}, Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=env, cwd=root, capture_output=True, text=True, timeout=120
+    )
+    if "No threading layer could be loaded" in done.stderr:
+        pytest.skip(f"Numba has no threading layer {layer} here")
+    assert (done.returncode, done.stdout.strip()) == (0, layer), done.stderr
+
+
+def test_the_number_of_threads_is_checked() -> None:
+    import numba
+
+    most = numba.config.NUMBA_NUM_THREADS
+    module = build(relu("parallel"), "numba")
+    module.extra["set_num_threads"](1)
+    with pytest.raises(LabError, match=f"the number of threads must be from 1 to {most}, not {most + 1}"):
+        module.extra["set_num_threads"](most + 1)
 
 
 @pytest.mark.parametrize("shape", ((0, 5), (3, 0), (1, 1), (7, 11)))
@@ -284,6 +320,24 @@ def test_masked_strided_and_gathered_accesses() -> None:
     np.testing.assert_array_equal(got, want)
 
 
+def test_vectors_of_odd_lengths_lets_and_a_number_stored_to_many() -> None:
+    a, b, v, w = buf("A", 26, "int32"), buf("B", 26, "int32"), Var("v", "int32x13"), Var("w", "int32x13")
+
+    def body(i: Var) -> Any:
+        twice = Let(w, v + v, w * w)
+        return LetStmt(
+            v,
+            load(a, ramp(i * 13, 13)) * splat(i, 13),
+            Seq((store(b, ramp(i * 13, 13), 5), store(a, ramp(i * 13, 13), twice))),
+        )
+
+    x, out = rng.integers(-9, 9, 26).astype("i4"), np.zeros(26, "i4")
+    want = (2 * x * np.repeat([0, 1], 13)) ** 2
+    run(program("odd", (a, b), loop("i", 2, body)), x, out, target="numba")
+    np.testing.assert_array_equal(out, np.full(26, 5))
+    np.testing.assert_array_equal(x, want)
+
+
 def test_a_store_between_ends_the_sharing_of_a_read() -> None:
     a, c = buf("A", 64), buf("C", 64)
     stmts = []
@@ -318,7 +372,7 @@ def test_half_precision_arrays() -> None:
 @pytest.mark.parametrize("dtype,vl", (("float32", 16), ("float64", 8), ("float32", 4), ("float16", 16)))
 def test_matmul_with_a_register_tile(dtype: str, vl: int) -> None:
     n = 64
-    p = packed_matmul(n, mr=4, nv=2, vl=vl, kc=64, dtype=dtype)
+    p = packed_matmul(n, mr=4, nv=2, vl=vl, dtype=dtype)
     text = kernel(p)
     assert "acc_7" in text and text.count("empty_aligned") == 1  # the tile is in variables, the panel in memory
     a, b = (rng.uniform(-1, 1, size=(n, n)).astype(dtype) for _ in "ab")
@@ -386,7 +440,7 @@ def test_prefetch_changes_nothing() -> None:
 @pytest.mark.parametrize("cpu,never", (("x86-64-v3", "%zmm"), ("x86-64", "%ymm")))
 @pytest.mark.parametrize("kind", ("serial", "parallel"))
 def test_narrow_cpus(cpu: str, never: str, kind: str) -> None:
-    p = packed_matmul(64, mr=4, nv=1, kc=64)
+    p = packed_matmul(64, mr=4, nv=1)
     p = p.map_bodies(lambda b: Alloc(b.buffer, For(b.body.var, b.body.lo, b.body.extent, "serial", b.body.body)))  # type: ignore[attr-defined]
     if kind == "parallel":
         p = relu("parallel")
@@ -448,6 +502,11 @@ def test_refusals_name_the_thing_and_the_place() -> None:
     assert refusal(relu(), Target("numba", triple="aarch64-linux-gnu")).startswith(
         "the target `numba` compiles for the machine it runs on, not for `aarch64-linux-gnu`"
     )
+
+
+def test_a_buffer_outside_its_allocation_is_refused() -> None:
+    a, t = buf("A", 4), buf("T", 4)
+    assert refusal(program("lost", (a,), store(a, 0, load(t, 0)))) == "the buffer `T` is used where it does not exist"
 
 
 def test_functions_of_libm_are_welcome() -> None:

@@ -119,7 +119,7 @@ def test_pointers():
     assert repr(A.access_ptr(2, offset=8)) == "access_ptr(A, 8, 24, 2)"
     assert repr(A.access_ptr("r", offset=8, extent=4)) == "access_ptr(A, 8, 4, 1)"
     strided = tir.decl_buffer((4, 8), name="B", strides=[n, 1], elem_offset=i)
-    assert repr(strided.access_ptr("w", offset=2)) == "access_ptr(B, i + 2, n*4 - 2, 2)"
+    assert repr(strided.access_ptr("w", offset=2)) == "access_ptr(B, i + 2, 1 + 3*n + 7 - 2, 2)"
     assert repr(tir.decl_buffer((), name="s").access_ptr("r")) == "access_ptr(s, 0, 1, 1)"
     assert A.access_ptr("r").dtype == "handle"
 
@@ -288,3 +288,40 @@ def wrong_value():
 )
 def test_refused_statements(make, kind, message):
     assert refused(kind, make) == message
+
+
+def test_conditions_that_are_calls():
+    def body(ib):
+        with ib.if_scope(te.isnan(A[0, 0])):
+            ib.emit(tir.call_extern("int32", "f"))
+
+    made = build(body)
+    assert repr(made.cond) == "isnan(A[0, 0])"
+    assert not made.likely
+
+
+def test_notes_may_be_texts():
+    def body(ib):
+        ib.scope_attr(A, "storage", "local")
+        ib.emit(tir.call_extern("int32", "f"))
+
+    assert (build(body).value.value, build(body).value.dtype) == ("local", "handle")
+
+
+def test_a_number_in_memory():
+    def body(ib):
+        s = ib.buffer_ptr(tir.decl_buffer((), name="s"))
+        s[0] = 1
+
+    assert repr(build(body)) == "s[()] = 1.0"
+
+
+def test_a_shape_that_shares_a_dimension():
+    def body(ib):
+        v = ib.buffer_ptr(A, shape=(8, 4))
+        w = ib.buffer_ptr(tir.decl_buffer((2, 8), name="w"), shape=(4, 4))
+        v[3, 1] = w[3, 1]
+
+    assert repr(build(body)) == "A[1, 5] = w[1, 5]"
+    b = tir.decl_buffer((4, 6), name="b")
+    assert repr(tir.ir_builder.create().buffer_ptr(b, shape=(4, 3))[2, 1]) == "b[1, 1]"

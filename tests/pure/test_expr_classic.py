@@ -170,9 +170,61 @@ def test_stars_import_names_only():
             "tir.PrimFunc does not exist in tvmlab\n"
             "  there is no TensorIR here: a program is scheduled through te.create_schedule",
         ),
-        (tir, "xyzzy", "there is no tir.xyzzy"),
+        (tir, "xyzzy", "there is no tir.xyzzy\n  dir(tir) lists what exists"),
     ],
 )
 def test_missing_names(module, name, message):
     assert refused(AttributeError, lambda: getattr(module, name)) == message
     assert not hasattr(module, name)
+
+
+def samples():
+    """One node for each view that is not an operator's."""
+    b = tir.decl_buffer((8,), name="b")
+    store = b.vstore([0], 1.0)
+    k = te.reduce_axis((0, 8), "k")
+    return {
+        "Not": tir.Not(n < 1),
+        "Select": tir.Select(n > 1, x, y),
+        "Cast": x.astype("int8"),
+        "Call": te.exp(x),
+        "Let": tir.Let(n, 1, n + m),
+        "Ramp": tir.Ramp(n, 1, 4),
+        "Broadcast": tir.Broadcast(x, 4),
+        "IntImm": te.const(1),
+        "FloatImm": te.const(1.0),
+        "StringImm": tir.StringImm("s"),
+        "SizeVar": te.size_var("s"),
+        "ProducerLoad": A[n, 0],
+        "BufferLoad": b[0],
+        "Reduce": te.compute((4,), lambda i: te.sum(A[i, k], axis=k)).op.body[0],
+        "BufferStore": store,
+        "For": tir.For(n, 0, 8, 0, store),
+        "IfThenElse": tir.IfThenElse(n > 1, store),
+        "SeqStmt": tir.SeqStmt([store, store]),
+        "AttrStmt": tir.AttrStmt(b, "key", 1, store),
+        "Allocate": tir.Allocate(b, store),
+        "Evaluate": tir.Evaluate(0),
+    }
+
+
+@pytest.mark.parametrize("name", samples())
+def test_views_know_their_own_nodes_only(name):
+    assert {k for k, node in samples().items() if isinstance(node, getattr(tir, name))} == {name}
+
+
+def test_families_hold_their_members_only():
+    both = te.all(n < m, n > 1)
+    kinds = {tir.BinaryOpExpr: n + 1, tir.CmpExpr: n < m, tir.LogicalExpr: both, tir.ConstExpr: te.const(1)}
+    for view, node in kinds.items():
+        assert [v for v in kinds if isinstance(node, v)] == [view]
+        assert not isinstance(te.exp(x), view)
+    assert isinstance(tir.Not(n < 1), tir.LogicalExpr)
+
+
+def test_a_reduction_keeps_its_init():
+    k = te.reduce_axis((0, 8), "k")
+    body = te.compute((4,), lambda i: te.sum(A[i, k], axis=k, init=A[i, 0])).op.body[0]
+    again = tir.Reduce(body.combiner, body.source, body.axis, body.condition, 0, body.init)
+    assert same(again, body)
+    assert len(again.init) == 1

@@ -128,3 +128,9 @@ def test_no_inputs_at_all():
     C = te.extern((4,), [], call, dtype="float32")
     assert C.op.inputs == ()
     assert isinstance(C.op.out_buffers[0], Buffer)
+
+
+def test_reading_one_other_tensor():
+    op = te.extern((4,), [A, I], call, dtype="int8").op
+    J = te.placeholder((4,), "int32", name="J")
+    assert op.with_inputs({I: J}).sources == (A, J)

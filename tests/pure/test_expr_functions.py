@@ -372,3 +372,22 @@ def test_a_barrier_called_is_a_statement():
 def test_every_function_of_the_table_says_what_it_is():
     assert all(f.about and f.arity and f.gives in ("same", "first", "bool", "int32", "asked") for f in PURE.values())
     assert binary("+", n, 1).op == "+"
+
+
+def test_calls_by_name_give_the_asked_dtype():
+    assert tir.call_intrin("float64", "floor", x).dtype == "float64"
+    assert tir.call_intrin("float32", "floor", x).dtype == "float32"
+
+
+def test_only_a_number_of_arguments_is_left_out():
+    for extra in (x, n, te.const(1.0)):
+        message = refused(TVMError, lambda e=extra: tir.call_llvm_intrin("float32", "llvm.exp", e, x))
+        assert message == "llvm.exp takes 1 argument, not 2"
+
+
+def test_a_fixed_point_multiplication_as_an_expression():
+    assert repr(tir.q_multiply_shift(n, m, 31, 0)) == "int32(int64(n)*int64(m) + 1073741824 >> 31)"
+    assert repr(tir.q_multiply_shift(n, m, 31, 2)) == "int32((int64(n) << 2)*int64(m) + 1073741824 >> 31)"
+    assert repr(tir.q_multiply_shift(n, m, 31, -2)) == "int32(int64(n)*int64(m) + 4294967296 >> 33)"
+    same_thing = tir.q_multiply_shift_per_axis(n, m, 2, 7, 31, True, False)
+    assert same(same_thing, tir.q_multiply_shift(n, m, 31, 2))

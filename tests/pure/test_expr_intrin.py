@@ -198,3 +198,17 @@ def test_a_body_of_several_statements():
         return ib.get()
 
     assert isinstance(te.decl_tensor_intrin(dot().op, body).body, Seq)
+
+
+def test_reading_one_other_tensor():
+    B = te.placeholder((4, 16), name="B")
+    op = te.compute((4,), lambda i: good(A[i, 0:16], B[i, 0:16])).op
+    C = te.placeholder((4, 16), name="C")
+    assert op.with_inputs({B: C}).inputs == (A, C)
+
+
+def test_at_most_three_statements():
+    for count in (0, 4):
+        make = lambda k=count: te.decl_tensor_intrin(dot().op, lambda i, o: [gemv(i, o)] * k, "t")
+        assert refused(ValueError, make).startswith("decl_tensor_intrin t: the function must return a statement")
+    refused(ValueError, lambda: te.decl_tensor_intrin(dot().op, lambda i, o: (gemv(i, o), 3)))

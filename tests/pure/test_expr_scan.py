@@ -123,3 +123,12 @@ def where(init, update, state):
 )
 def test_refused(call, kind, message):
     assert refused(kind, call) == message
+
+
+def test_the_update_may_be_the_one_that_differs():
+    init, update, state = cumsum()
+    wide = te.compute((n, 4), lambda t, i: state[t - 1, i], name="wide")
+    assert refused(TVMError, lambda: te.scan(init, wide, state, name="c")) == (
+        "te.scan c: update.shape[1] and state_placeholder.shape[1] must be provably equal"
+        + where("(1, m)", "(n, 4)", "(n, m)")
+    )

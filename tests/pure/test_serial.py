@@ -50,6 +50,13 @@ def test_not_a_number():
     assert math.isnan(again(math.nan))
 
 
+def test_numpy_numbers_become_python_ones():
+    np = pytest.importorskip("numpy")
+    made = again({"a": np.int64(3), "b": np.float32(1.5)})
+    assert made == {"a": 3, "b": 1.5}
+    assert type(made["a"]) is int
+
+
 def test_constants_keep_their_type():
     for c in (Const(True, "bool"), Const(1, "int8"), Const(1.0, "float32"), Const("s", "handle")):
         made = again(c)
@@ -234,6 +241,7 @@ def changed(**changes):
             "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
         ),
         (lambda: serial.loads("[]"), "this is not the text of a saved program: no `tvmlab` version in it"),
+        (lambda: serial.loads("{}"), "this is not the text of a saved program: no `tvmlab` version in it"),
         (lambda: serial.loads(changed(tvmlab=99)), "saved as version 99, this tvmlab reads version 1"),
         (
             lambda: serial.loads(changed(objects=[])),

@@ -648,8 +648,10 @@ def _compare(op: str, d: Lin, facts: Facts) -> bool | None:
 
 
 def to_expr(x: Lin, dtype: str = "int32") -> Expr:
-    """Positive terms first, then the negative ones, the constant last."""
+    """Positive terms first, then the negative ones, the constant last (first, in `7 - i`)."""
     total: Expr | None = None
+    if x.const > 0 and x.terms and all(c < 0 for c in x.terms.values()):
+        total, x = Const(x.const, dtype), Lin(x.terms)
     for positive in (True, False):
         for atom, c in x.terms.items():
             if (c > 0) != positive:

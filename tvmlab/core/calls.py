@@ -21,7 +21,8 @@ from .walk import replace
 
 # built-ins with an effect or a meaning of their own: (name, what it takes)
 BUILTINS: dict[str, str] = {
-    "access_ptr": "(data, offset, extent, mask): the address of an element of a buffer's memory",
+    "access_ptr": "(data, offset, extent, mask[, *shape, *strides]): the address of an element of a buffer's memory; "
+    "shape and strides say which of the `extent` elements it is for",
     "array_view": "(data, offset, mask, ndim, *shape, *strides): a part of a buffer, as an array for a packed function",
     "address_of": "(element): the address of one element",
     "prefetch": "(address): ask the cache for a line, a hint",

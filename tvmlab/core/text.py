@@ -172,7 +172,8 @@ def _call(p: Printer, e: Call) -> tuple[str, int]:
         return f"view({p.expr(data)}, offset={p.expr(offset)}, shape=[{shape}], strides=[{strides}])", ATOM
     if e.kind in ("extern", "packed"):
         return f"{e.kind}({', '.join([repr(e.name), *[p.expr(a) for a in e.args]])})", ATOM
-    return f"{name}({', '.join(p.expr(a) for a in e.args)})", ATOM
+    args = e.args[:4] if name == "access_ptr" else e.args
+    return f"{name}({', '.join(p.expr(a) for a in args)})", ATOM
 
 
 def _load(p: Printer, e: Load) -> tuple[str, int]:

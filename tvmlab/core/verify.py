@@ -132,6 +132,9 @@ class Verifier:
                 self.expr(e.mask, facts)
         elif t is Call and e.name == "if_then_else":
             self.choice(e, facts)
+        elif t is Call and e.name == "prefetch" and type(e.args[0]) is Load:  # an address, which may be outside
+            for i in e.args[0].indices:
+                self.expr(i, facts)
         elif t is Let:
             self.expr(e.value, facts)
             self.scope.add(e.var)
@@ -191,8 +194,9 @@ class Verifier:
         lane = Var("lane")
         facts = facts.with_range(lane, number(0), number(count - 1))
         if a.mask is not None:
-            mask = self.lane_of(a.mask, lane)
-            facts = facts if affine.reads_memory(mask) else facts.with_condition(mask)
+            parts = list(affine.conjuncts(self.lane_of(a.mask, lane)))
+            for part in parts:
+                facts = facts.with_guards([number(0)]) if affine.reads_memory(part) else facts.with_condition(part)
         return lane, facts
 
     def form(self, e: Expr, lane: Any) -> Lin:
@@ -229,7 +233,7 @@ class Verifier:
         name, text = a.buffer.name, show(affine.to_expr(form))
         where = f"index {k} of `{name}` is `{text}`"
         always = affine.nonneg(-form - 1, facts) or affine.nonneg(form - n, facts)
-        if always:
+        if always and not unreachable(facts):
             return self.say("out-of-bounds", "refuted", f"{where}, never inside 0 to {_last(n)}", a)
         if self.reached(form, facts) and n.is_const() and lo is not None and hi is not None:
             return self.say("out-of-bounds", "refuted", f"{where}, {lo} to {hi}: outside 0 to {_last(n)}", a)
@@ -364,6 +368,11 @@ RULES: dict[type, Callable[[Verifier, Any, Facts], None]] = {
     Seq: Verifier._seq,
     AllReduce: Verifier._allreduce,
 }
+
+
+def unreachable(facts: Facts) -> bool:
+    """Do the conditions around contradict what is known: a branch that is never taken?"""
+    return any(affine.nonneg(-g - 1, facts) for g in facts.guards)
 
 
 def _negated(cond: Expr, facts: Facts) -> Sequence[Lin]:

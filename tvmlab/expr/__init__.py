@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from . import encode as _encode  # noqa: F401  whoever holds a tensor can save it
+
 
 def __getattr__(name: str) -> Any:
     """Release 0.6's `tvm.expr`: the classic classes of expressions (`tvm.expr.Call`)."""

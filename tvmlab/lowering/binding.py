@@ -105,7 +105,7 @@ class View:
     region: Region
     kept: tuple[int, ...]
     offset: Lin
-    strides: tuple[Lin, ...]
+    strides: tuple[Lin, ...] | None
     mask: int  # 1: it is read, 2: it is written
 
     @property
@@ -113,10 +113,15 @@ class View:
         return tuple(self.region.extents[k] for k in self.kept)
 
     @property
+    def span(self) -> Lin:
+        """Elements from the first to the last, gaps included."""
+        return sum((product(n - 1, s) for n, s in zip(self.extents, self.strides or (), strict=True)), number(1))
+
+    @property
     def compact(self) -> bool:
         """Do the strides say row-major without gaps?"""
         step = number(1)
-        for n, stride in zip(reversed(self.extents), reversed(self.strides), strict=True):
+        for n, stride in zip(reversed(self.extents), reversed(self.strides or ()), strict=True):
             if not one(n) and not zero(stride - step):
                 return False
             step = product(step, n)
@@ -210,19 +215,27 @@ class Binder:
         straight = offset
         for x, step in zip(axes, steps, strict=True):
             straight = straight + product(x, step)
-        if not zero(flat(axes) - straight):
-            raise self.refuse(
-                "intrin-layout",
-                f"the region {region} has no strides in memory, because the layout of {region.name} was transformed",
-                hint="choose a layout in which the region is a block",
-            )
-        return View(declared, region, kept, offset, tuple(steps), mask)
+        regular = zero(flat(axes) - straight)
+        return View(declared, region, kept, offset, tuple(steps) if regular else None, mask)
+
+    def need_strides(self, view: View) -> tuple[Lin, ...]:
+        if view.strides is not None:
+            return view.strides
+        raise self.refuse(
+            "intrin-layout",
+            f"{view.region} has no strides in memory, because the layout of {view.region.name} was transformed",
+            hint="choose a layout in which the region is a block, or access single elements of "
+            f"{view.declared.name} only",
+        )
 
     def _bind_strides(self, view: View) -> None:
-        for k, (s, n) in enumerate(zip(view.declared.strides or (), view.extents, strict=False)):
+        if view.declared.strides is None:
+            return
+        found = self.need_strides(view)
+        for k, (s, n) in enumerate(zip(view.declared.strides, view.extents, strict=True)):
             broadcast = view.declared.kind == "auto_broadcast" and one(n)
             if not one(n) or isinstance(s, Var):
-                self.assign(s, number(0) if broadcast else view.strides[k], f"stride {k} of {view.declared.name}")
+                self.assign(s, number(0) if broadcast else found[k], f"stride {k} of {view.declared.name}")
 
     def _bind_offset(self, view: View) -> None:
         b = view.declared
@@ -249,12 +262,12 @@ class Binder:
 
     def _check_addresses(self, body: Stmt) -> None:
         for view in addressed(body, self.by_data):
+            found = self.need_strides(view)
             if view.declared.strides is None and not view.compact:
-                steps = ", ".join(map(_text, view.strides))
+                steps = ", ".join(map(_text, found))
                 raise self.refuse(
                     "intrin-compact",
-                    f"buffer {view.declared.name} is declared compact, but its region is not compact in memory, and its "
-                    "address is taken",
+                    f"buffer {view.declared.name} is declared compact and its address is taken, but its region has gaps",
                     [_declared_text(view.declared), f"region    {view.region}, strides [{steps}]"],
                     f"declare the buffer with strides=[{', '.join(_stride_names(view))}], or copy the region with "
                     "cache_read or cache_write",
@@ -266,7 +279,7 @@ def _declared_text(b: Buffer) -> str:
 
 
 def _stride_names(view: View) -> list[str]:
-    return [f'te.var("s{k}")' for k in range(len(view.strides) - 1)] + ["1"]
+    return [f'te.var("s{k}")' for k in range(len(view.kept) - 1)] + ["1"]
 
 
 def _text(x: Lin) -> str:
@@ -362,7 +375,10 @@ class _Rewriter:
         if view.declared.offset is None:
             at = at + view.offset
         room = simplify(self.visit(extent), self.binder.facts)
-        return replace(n, args=(view.region.buffer.data, wide_expr(at), room, mask))
+        gaps: tuple[Expr, ...] = ()  # a pointer to all of a region with gaps says so: what lies between is another's
+        if zero(at - view.offset) and not view.compact and zero(lin(room, self.binder.facts) - view.span):
+            gaps = tuple(map(wide_expr, (*view.extents, *self.binder.need_strides(view))))
+        return replace(n, args=(view.region.buffer.data, wide_expr(at), room, mask, *gaps))
 
     def array(self, a: Expr) -> Expr:
         """A buffer as an argument of a packed function: all of a real one, or an array over the region."""
@@ -371,17 +387,15 @@ class _Rewriter:
             return self.visit(a)
         if view.region.whole and len(view.kept) == view.region.buffer.ndim:
             return view.region.buffer.data
-        parts = (const(view.mask), const(len(view.kept)), *map(wide_expr, view.extents), *map(wide_expr, view.strides))
+        numbers = (*view.extents, *self.binder.need_strides(view))
+        parts = (const(view.mask), const(len(view.kept)), *map(wide_expr, numbers))
         return Call("array_view", (view.region.buffer.data, wide_expr(view.offset), *parts), "handle", "intrin")
 
     def pointer(self, view: View) -> Expr:
         """The handle of a declared buffer, by itself: where its region starts."""
         if view.region.whole:
             return view.region.buffer.data
-        span = number(1)
-        for n, s in zip(view.extents, view.strides, strict=True):
-            span = span + product(n - 1, s)
-        args = (view.region.buffer.data, wide_expr(view.offset), wide_expr(span), const(3))
+        args = (view.region.buffer.data, wide_expr(view.offset), wide_expr(view.span), const(3))
         return Call("access_ptr", args, "handle", "intrin")
 
     def attribute(self, n: Attr) -> Attr:
@@ -405,9 +419,9 @@ class _Rewriter:
 
 
 HANDLERS: dict[type, Callable[[_Rewriter, Any], Any]] = {
-    Var: _Rewriter.variable, For: _Rewriter.bound, LetStmt: _Rewriter.bound, Let: _Rewriter.bound, Alloc: _Rewriter.alloc,
-    Load: _Rewriter.access, Store: _Rewriter.access, Call: _Rewriter.call, Attr: _Rewriter.attribute,
-    AllReduce: _Rewriter.all_reduce,
+    Var: _Rewriter.variable, For: _Rewriter.bound, LetStmt: _Rewriter.bound, Let: _Rewriter.bound,
+    Alloc: _Rewriter.alloc, Load: _Rewriter.access, Store: _Rewriter.access, Call: _Rewriter.call,
+    Attr: _Rewriter.attribute, AllReduce: _Rewriter.all_reduce,
 }  # fmt: skip
 
 

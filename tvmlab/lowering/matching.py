@@ -3,14 +3,14 @@
     declared  c[i]    = sum(a[i, k]*b[k], axis=[k])                        i (16), k (64)
     found     C[m, n] = sum(A[m, kk]*B[kk, n], axis=[kk])      inside: m is mo*16 + (16), n (1), kk (64)
 
-The axes inside must form a block. Each declared axis is one of the block's, counted from the last; the rest have extent 1.
-With `m = mo*16 + i`, `kk = k` in the found expression, and every read counted from the first element of its region, the
-two expressions must be the same.
+The axes inside must form a block. Each declared axis is one of the block's, counted from the last; the rest have
+extent 1. With `m = mo*16 + i` and `kk = k` in the found expression, and every read counted from the first element of
+its region, the two expressions must be the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,11 @@ class Site:
     d: Domain
     intrin: Any
     inside: tuple[IterVar, ...]
+    labels: Mapping[IterVar, str]
+
+    def label(self, axis: IterVar) -> str:
+        """The name that a person gave the axis, or its own."""
+        return self.labels.get(axis, axis.name)
 
     def refuse(self, rule: str, why: str, where: Sequence[str] = (), hint: str = "") -> ScheduleError:
         return ScheduleError(rule, f"{self.who}: {why}", where=where, hint=hint)
@@ -97,9 +102,9 @@ def _match(site: Site, bodies: Sequence[Expr]) -> Matched:
         raise site.refuse(
             "intrin-declared", f"it is declared by a {declared.kind}, loops can only be compared with a te.compute"
         )
+    _check_kinds(site, declared, bodies)
     extents = block(site)
     env, facts = _axes(site, declared, extents)
-    _check_kinds(site, declared, bodies)
     pairs = _pairs(site, declared, bodies)
     inputs = tuple(_region(site, t, [f for f, e in pairs if e.buffer is t], env, facts) for t in declared.inputs)
     for part in inputs:
@@ -212,17 +217,18 @@ def _first_apart(want: list[tuple[str, str]], have: list[tuple[str, str]]) -> li
 
 
 def _check_kinds(site: Site, declared: ComputeOp, bodies: Sequence[Expr]) -> None:
-    names = [(t.name, t.dtype) for t in declared.outputs], [(t.name, t.dtype) for t in site.stage.op.outputs]
+    """Outputs, their types, and what folds them."""
     if len(declared.outputs) != len(bodies) or isinstance(declared.body[0], Reduce) != isinstance(bodies[0], Reduce):
         raise _different(site, declared, bodies)
-    for (a, want), (b, have) in zip(*names, strict=True):
-        if want != have:
-            raise site.refuse("intrin-dtype", f"output {a} is declared as {want}, {b} is {have}")
-    if not isinstance(bodies[0], Reduce):
-        return
+    for a, b in zip(declared.outputs, site.stage.op.outputs, strict=True):
+        if a.dtype != b.dtype:
+            raise site.refuse("intrin-dtype", f"output {a.name} is declared as {a.dtype}, {b.name} is {b.dtype}")
     r, q = declared.body[0], bodies[0]
-    alike_folds = same(_fold(r.combiner), _fold(q.combiner))  # type: ignore[attr-defined]
-    if not alike_folds or len(r.sources) != len(q.sources) or len(r.init) != len(q.init):  # type: ignore[attr-defined]
+    if not isinstance(r, Reduce) or not isinstance(q, Reduce):
+        return
+    if not same(_fold(r.combiner), _fold(q.combiner)):
+        raise _different(site, declared, bodies, f"{r.combiner.name}  |  {q.combiner.name}")
+    if len(r.sources) != len(q.sources) or len(r.init) != len(q.init):
         raise _different(site, declared, bodies)
 
 
@@ -241,7 +247,7 @@ def _pairs(site: Site, declared: ComputeOp, bodies: Sequence[Expr]) -> list[tupl
     want = [x for e in _parts(declared.body) for x in loads(e)]
     have = [x for e in _parts(bodies) for x in loads(e)]
     if len(want) != len(have):
-        raise _different(site, declared, bodies)
+        raise _different(site, declared, bodies, f"{len(want)} reads  |  {len(have)} reads")
     partner: dict[Any, Any] = {}
     for f, e in zip(have, want, strict=True):
         other = partner.setdefault(e.buffer, f.buffer)
@@ -328,7 +334,8 @@ def _compare(
         have = local(have)
         apart = first_apart(simplify(want, facts), simplify(have, facts), facts)
         if apart is not None:
-            raise _different(site, declared, bodies, apart)
+            names = Names()
+            raise _different(site, declared, bodies, f"{show(apart[0], names)}  |  {show(apart[1], names)}")
 
 
 def first_apart(a: Any, b: Any, facts: Facts) -> tuple[Any, Any] | None:
@@ -374,13 +381,10 @@ def _sides(site: Site, declared: ComputeOp, bodies: Sequence[Expr]) -> list[str]
     return lines
 
 
-def _different(
-    site: Site, declared: ComputeOp, bodies: Sequence[Expr], apart: tuple[Any, Any] | None = None
-) -> ScheduleError:
+def _different(site: Site, declared: ComputeOp, bodies: Sequence[Expr], apart: str = "") -> ScheduleError:
     lines = _sides(site, declared, bodies)
-    if apart is not None:
-        names = Names()
-        lines.append(f"differs   {show(apart[0], names)}  |  {show(apart[1], names)}")
+    if apart:
+        lines.append(f"differs   {apart}")
     return site.refuse("intrin-body", "the loops inside compute something else than it declares", lines)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..core import dtype as dt
-from ..core.affine import NEGATED, Facts, Lin, decide, lin, nonneg, number, simplify, var
+from ..core.affine import NEGATED, Facts, Lin, decide, lin, nonneg, number, reads_memory, simplify, var
 from ..core.affine import to_expr as form_expr
 from ..core.build import all_, binary, const, is_const
 from ..core.error import ScheduleError
@@ -162,7 +162,8 @@ class Nest:
         body = together(stores)
         if not is_const(r.cond):
             cond = simplify(self.value(r.cond, d.env, facts), facts)
-            body = body if is_const(cond, True) else If(cond, body)
+            # an affine one, as rfactor makes for a tail, is worth a cut of its loop
+            body = body if is_const(cond, True) else If(cond, body, likely=not reads_memory(cond))
         return guarded(guards, body)
 
     def init(

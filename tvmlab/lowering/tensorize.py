@@ -47,10 +47,9 @@ def tensorized(nest: Nest, stage: Stage, d: Domain, bodies: Sequence[Expr]) -> S
     assert at is not None
     axis = stage.leaves[at]
     intrin = stage.mark(axis).intrin
-    label = nest.ready.state.labels.get(axis, axis.name)
-    site = Site(
-        f"cannot tensorize `{label}` in stage {stage.name} with {intrin.name}", stage, d, intrin, stage.leaves[at:]
-    )
+    labels = nest.ready.state.labels
+    who = f"cannot tensorize `{labels.get(axis, axis.name)}` in stage {stage.name} with {intrin.name}"
+    site = Site(who, stage, d, intrin, stage.leaves[at:], labels)
     _check_loops(nest, site)
     _check_guards(nest, site)
     found = match(site, bodies)
@@ -76,7 +75,7 @@ def tensorized(nest: Nest, stage: Stage, d: Domain, bodies: Sequence[Expr]) -> S
 def tensor_nest(nest: Nest, stage: Stage, d: Domain) -> Stmt:
     """The nest of `te.compute(shape, lambda i: intrin(A[i, 0:n], ...))`."""
     op: Any = stage.op
-    site = Site(f"cannot compute {stage.name} with {op.intrin.name}", stage, d, op.intrin, ())
+    site = Site(f"cannot compute {stage.name} with {op.intrin.name}", stage, d, op.intrin, (), {})
     if position(stage) is not None:
         raise site.refuse("intrin-twice", "it is made by a tensor intrinsic already, and was tensorized as well")
     _check_threads(site)
@@ -219,16 +218,18 @@ def _check_loops(nest: Nest, site: Site) -> None:
     twice = [a for a in inner if stage.mark(a).kind == "tensorized"]
     if twice:
         raise site.refuse(
-            "intrin-twice", f"`{twice[0].name}`, inside it, is tensorized as well", hint="tensorize one loop of a stage"
+            "intrin-twice",
+            f"`{site.label(twice[0])}`, inside it, is tensorized as well",
+            hint="tensorize one loop of a stage",
         )
     _check_threads(site)
-    held = [p for a in site.inside for p in nest.attached.get((stage.index, a), ())]
+    held = [(p, a) for a in site.inside for p in nest.attached.get((stage.index, a), ())]
     if held:
-        where = held[0].attach.axis
+        producer, where = held[0]
         raise site.refuse(
             "intrin-attached",
-            f"{held[0].name} is computed at `{where.name if where is not None else ''}`, which the intrinsic replaces",
-            hint=f"attach {held[0].name} to a loop outside `{axis.name}`",
+            f"{producer.name} is computed at `{site.label(where)}`, which the intrinsic replaces",
+            hint=f"attach {producer.name} to a loop outside `{site.label(axis)}`",
         )
 
 
@@ -236,13 +237,13 @@ def _check_threads(site: Site) -> None:
     stage = site.stage
     for a in site.inside:
         if (t := stage.mark(a).thread) is not None:
-            raise site.refuse("intrin-thread", f"`{a.name}`, which it replaces, is bound to {t.thread_tag}")
+            raise site.refuse("intrin-thread", f"`{site.label(a)}`, which it replaces, is bound to {t.thread_tag}")
     reducing = rel.derived_from(stage, stage.op.reduce_axis)
     for a in stage.leaves:
         if a in reducing and (t := stage.mark(a).thread) is not None:
             raise site.refuse(
                 "intrin-cross-thread",
-                f"the reduction loop `{a.name}` is bound to {t.thread_tag}, and a cross-thread reduction has no place "
+                f"the reduction loop `{site.label(a)}` is bound to {t.thread_tag}, and a cross-thread reduction has no place "
                 "for an intrinsic",
             )
 

@@ -163,6 +163,9 @@ def _compact(shape: tuple[Dim, ...]) -> tuple[int, ...] | None:
     return tuple(reversed(strides))
 
 
+MASKED = {"access_ptr": 3, "array_view": 2}  # built-ins that say what their pointer is for, and where
+
+
 def writes(fn: Function) -> set[Buffer]:
     """The buffer parameters the body may write: stores, pointers with write access, and pointers given away.
 
@@ -188,7 +191,7 @@ def _stored(n: Node) -> Iterator[Any]:
         yield n.buffer
     elif isinstance(n, AllReduce):
         yield from n.buffers
-    elif isinstance(n, Call) and n.name == "access_ptr" and _mask(n) not in (None, 1):
+    elif isinstance(n, Call) and n.name in MASKED and _mask(n) not in (None, 1):
         yield n.args[0]
 
 
@@ -196,7 +199,7 @@ def _given(n: Node) -> Iterator[Any]:
     """Those whose address it takes without saying what for."""
     if not isinstance(n, Call):
         return
-    if n.name == "access_ptr":
+    if n.name in MASKED:
         if _mask(n) is None:
             yield n.args[0]
         return
@@ -208,8 +211,8 @@ def _given(n: Node) -> Iterator[Any]:
 
 
 def _mask(pointer: Call) -> int | None:
-    """access_ptr's mask, if it is a number: 1 reads, 2 writes, 3 both."""
-    mask = pointer.args[-1]
+    """The mask, if it is a number: 1 reads, 2 writes, 3 both."""
+    mask = pointer.args[MASKED[pointer.name]]
     return mask.value if isinstance(mask, Const) else None
 
 

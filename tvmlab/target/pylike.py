@@ -62,7 +62,8 @@ class PyPrinter:
 
     target = "python"
 
-    def __init__(self, taken: tuple[str, ...] = ()) -> None:
+    def __init__(self, taken: tuple[str, ...] = (), buffers: tuple[Any, ...] = ()) -> None:
+        self.memory = set(buffers)  # what exists here: parameters, and allocations around
         self.names = Names(RESERVED + taken)
         self.lines: list[str] = []
         self.helpers: set[str] = set()
@@ -98,7 +99,7 @@ class PyPrinter:
 
     def typed(self, e: Expr, level: int = 0) -> str:
         """Of exactly the type: what a vector lane or a bit pattern needs."""
-        if dt.is_int(e.dtype) and not isinstance(e, (Load, Cast)) and not _literal_is_typed(e):
+        if scalar_int(e) and not isinstance(e, (Load, Cast)) and not _literal_is_typed(e):
             return f"{self.scalar_type(e.dtype)}({self.loose(e)})"
         return self.loose(e, level)
 
@@ -118,7 +119,7 @@ class PyPrinter:
         return self.loose(e, level)
 
     def may_wrap(self, e: Expr) -> bool:
-        if not dt.is_int(e.dtype) or dt.bits(e.dtype) >= 64:
+        if not scalar_int(e) or dt.bits(e.dtype) >= 64:
             return False
         if isinstance(e, Bin):
             if e.op in WRAPS:
@@ -147,7 +148,15 @@ class PyPrinter:
 
     def element(self, buffer: Any, index: Expr) -> str:
         """One element as it lies in memory."""
-        return f"{self.names(buffer)}[{self.index(index)}]"
+        return f"{self.array(buffer)}[{self.index(index)}]"
+
+    def array(self, buffer: Any) -> str:
+        """The name of a buffer, which must exist here."""
+        if buffer not in self.memory:
+            raise BuildError(
+                "lost-buffer", f"the buffer `{buffer.name}` is used where it does not exist", where=self.place
+            )
+        return self.names(buffer)
 
     def load(self, e: Load) -> str:
         return self.element(e.buffer, e.indices[0])
@@ -212,7 +221,7 @@ class PyPrinter:
                 "thread-axis",
                 f"the target `{self.target}` has no threads of its own: axis `{s.var.name}` is bound to "
                 f"{s.thread or s.kind}",
-                where=self.place + [f"for {s.var.name} in {s.kind}({show(s.extent)}):"],
+                where=[*self.place, "    " * len(self.place) + show(s).splitlines()[0]],
                 legal=["s[T].parallel(axis)", "target interp, which runs thread axes"],
             )
         return "range"
@@ -226,6 +235,11 @@ class PyPrinter:
         return BuildError(
             rule, f"the target `{self.target}` {why}", where=[*self.place, "    " * len(self.place) + show(e)], **more
         )
+
+
+def scalar_int(e: Expr) -> bool:
+    """Vectors have exactly their type; only Python's numbers grow."""
+    return dt.is_int(e.dtype) and dt.lanes(e.dtype) == 1
 
 
 def _literal_is_typed(e: Expr) -> bool:
@@ -420,6 +434,12 @@ EXPR: dict[type, Callable[[Any, Any], Printed]] = {
 # ---------------------------------------------------------------- statements, by type
 
 
+def _alloc(p: PyPrinter, s: Alloc) -> None:
+    p.memory.add(s.buffer)
+    p.alloc(s)
+    p.memory.discard(s.buffer)
+
+
 def _for(p: PyPrinter, s: For) -> None:
     head = p.for_head(s)
     p.emit(head)
@@ -473,7 +493,7 @@ STMT: dict[type, Callable[[Any, Any], None]] = {
     If: _if,
     Seq: _seq,
     Store: lambda p, s: p.store(s),
-    Alloc: lambda p, s: p.alloc(s),
+    Alloc: _alloc,
     LetStmt: _let_stmt,
     Attr: lambda p, s: p.stmt(s.body),
     Barrier: _no_threads,

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.pure.passes.ir import buffer, ints, load, loop, nodes, program, same_result, store, var, when
+from tvmlab import lower, te
 from tvmlab.core import build
 from tvmlab.core.node import Alloc, Barrier, Const, For, If, Store
 from tvmlab.core.text import show
@@ -224,3 +225,15 @@ def test_variable_bound_of_an_unrolled_loop_stays_a_guard():
     assert all(isinstance(f.extent, Const) for f in nodes(after, For) if f.kind == "unrolled")
     assert nodes(after, If)
     same_result(before, after, {size: 9})
+
+
+def test_the_tail_of_partial_sums_is_cut():
+    """rfactor's condition is a guard like any other; so is an affine `where=` of a person's."""
+    A, k = te.placeholder((40,), name="A"), te.reduce_axis((0, 40), name="k")
+    B = te.compute((1,), lambda i: te.sum(A[k], axis=k), name="B")
+    s = te.create_schedule(B.op)
+    _, ki = s[B].split(k, factor=16)
+    s.rfactor(B, ki)
+    cut_loops = lower(s, [A, B])
+    assert [f.extent.value for f in nodes(cut_loops, For) if f.var.name == "k_outer"] == [3, 2]
+    assert not nodes(cut_loops, If)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...core import dtype as dt
 from ...core.node import Call, Const, Expr, Load, Var
 from . import maths
@@ -55,19 +57,26 @@ def argument(w: Writer, e: Expr) -> str:
         p = _pointed(w, e)
         return f"R.whole({p.record}, {w.at(p.buffer)}, {p.version})"
     if isinstance(e, Call) and e.name == "access_ptr":
-        data, offset, extent, mask = e.args
+        data, offset, extent, mask, *region = e.args
         p = _pointed(w, data)
         rights = mask.value if isinstance(mask, Const) else 3
-        return f"R.pointer({p.record}, {w.index(offset)}, {w.index(extent)}, {rights}, {w.at(p.buffer)}, {p.version})"
+        part = f", {_block(w, region)}" if region else ""
+        head = f"{p.record}, {w.index(offset)}, {w.index(extent)}, {rights}, {w.at(p.buffer)}, {p.version}"
+        return f"R.pointer({head}{part})"
     if isinstance(e, Call) and e.name == "array_view":
-        data, offset, mask, ndim, *numbers = e.args
-        p, n = _pointed(w, data), ndim.value  # type: ignore[attr-defined]
-        shape, strides = (f"({''.join(f'{w.index(x)}, ' for x in part)})" for part in (numbers[:n], numbers[n:]))
+        data, offset, mask, _, *numbers = e.args
+        p = _pointed(w, data)
         rights = f"{mask.value}, {w.at(p.buffer)}, {p.version}"  # type: ignore[attr-defined]
-        return f"R.view({p.record}, {w.index(offset)}, {shape}, {strides}, {rights})"
+        return f"R.view({p.record}, {w.index(offset)}, {_block(w, numbers)}, {rights})"
     if isinstance(e, Call) and e.name == "address_of" and isinstance(e.args[0], Load):
         return _address_of(w, e.args[0])
     return f"float({w.value(e)})" if dt.is_float(e.dtype) else w.value(e)
+
+
+def _block(w: Writer, numbers: Sequence[Expr]) -> str:
+    """`(shape), (strides)`"""
+    n = len(numbers) // 2
+    return ", ".join(f"({''.join(f'{w.index(x)}, ' for x in part)})" for part in (numbers[:n], numbers[n:]))
 
 
 def _address_of(w: Writer, e: Load) -> str:

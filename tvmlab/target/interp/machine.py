@@ -287,8 +287,22 @@ class Machine:
 
     # ------------------------------------------------------------ packed functions
 
-    def pointer(self, m: Memory, offset: int, extent: int, mask: int, site: int, loops: Loops, version: int) -> Any:
-        """access_ptr: `extent` elements from `offset` on, as an array on the same memory."""
+    def pointer(
+        self,
+        m: Memory,
+        offset: int,
+        extent: int,
+        mask: int,
+        site: int,
+        loops: Loops,
+        version: int,
+        shape: tuple[int, ...] | None = None,
+        strides: tuple[int, ...] = (),
+    ) -> Any:
+        """access_ptr: `extent` elements from `offset` on, as an array on the same memory.
+
+        `shape`, `strides`: those of them that the pointer is for, where there are others between.
+        """
         if offset < 0 or extent < 0 or offset + extent > m.size:
             name = (m.buffer.logical or m.buffer).name
             verb = "write" if mask & 2 else "read"
@@ -298,7 +312,8 @@ class Machine:
                 site, loops, f"out-of-bounds-{verb}", f"access_ptr outside {name}: {text}", index=m.element(offset)
             )
             return m.data[:0]
-        self.touch(m, range(offset, offset + extent), mask, site, loops, version)
+        own = range(offset, offset + extent) if shape is None else places(offset, shape, strides)
+        self.touch(m, own, mask, site, loops, version)
         return m.data[offset : offset + extent]
 
     def view(
@@ -313,16 +328,15 @@ class Machine:
         version: int,
     ) -> Any:
         """array_view: a part with strides, as an array on the same memory."""
-        addresses = offset + sum(i * s for i, s in zip(np.ix_(*map(np.arange, shape)), strides)) if shape else offset
-        places = np.asarray(addresses).ravel().tolist()
-        first, last = (min(places), max(places)) if places else (0, -1)
+        own = places(offset, shape, strides)
+        first, last = (min(own), max(own)) if own else (0, -1)
         if first < 0 or last >= m.size:
             name = (m.buffer.logical or m.buffer).name
             verb = "write" if mask & 2 else "read"
             text = f"elements {first}..{last} are not all in {span(m.size)}; its shape is {m.logical or m.shape}"
             self.report(site, loops, f"out-of-bounds-{verb}", f"array outside {name}: {text}", index=m.element(offset))
             return np.zeros(shape, m.data.dtype)
-        self.touch(m, places, mask, site, loops, version)
+        self.touch(m, own, mask, site, loops, version)
         size = m.data.itemsize
         return np.lib.stride_tricks.as_strided(m.data[offset:], shape, [s * size for s in strides])
 
@@ -352,3 +366,9 @@ class Machine:
             return 0 if result is None else result
         kind = numpy_type(dtype)
         return kind.type(result) if is_float(dtype) and kind.itemsize < 8 else kind.type(result).item()
+
+
+def places(offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> list[int]:
+    """The addresses of a part with strides."""
+    steps = [i * s for i, s in zip(np.ix_(*map(np.arange, shape)), strides)]
+    return np.asarray(sum(steps, np.intp(offset))).ravel().tolist()

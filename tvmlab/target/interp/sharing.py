@@ -47,7 +47,7 @@ def _written(n: Node) -> Iterator[Any]:
     elif isinstance(n, AllReduce):
         yield from n.buffers
     elif isinstance(n, Call) and n.name == "access_ptr":
-        mask = n.args[-1]
+        mask = n.args[3]
         if not isinstance(mask, Const) or mask.value & 2:
             yield n.args[0]
     elif isinstance(n, Call) and n.name == "array_view":

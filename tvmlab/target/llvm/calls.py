@@ -72,7 +72,13 @@ def _prefetch(c: Any, e: Call) -> str:
     f = c.m.declare("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
     numbers = [str(int(a.value)) if isinstance(a, Const) else "0" for a in e.args[1:4]]
     rw, locality, kind = [*numbers, *("0", "3", "1")[len(numbers) :]]
-    c.emit(f"call void {f}(ptr {pointer(c, e.args[0])}, i32 {rw}, i32 {locality}, i32 {kind})")
+    target = e.args[0]
+    if isinstance(target, Load):  # nothing is read or written there: what is known of the memory stays known
+        at = c.lin(c.index_of(target.indices, target.buffer))
+        where = c.address(c.place(target.buffer), at, inside=False)
+    else:
+        where = pointer(c, target)
+    c.emit(f"call void {f}(ptr {where}, i32 {rw}, i32 {locality}, i32 {kind})")
     return "0"
 
 

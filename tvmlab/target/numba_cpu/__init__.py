@@ -7,9 +7,7 @@ import builtins
 import hashlib
 import linecache
 import sys
-import threading
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -24,11 +22,11 @@ from ...core.walk import walk
 from ..base import Compiled, Target, TargetKind
 from . import cache
 from .expand import expand
-from .machine import compiling_for, numba_config
+from .machine import compiling_for
+from .pool import checked_threads, in_parallel
 from .printer import NumbaPrinter, has_vectors
 from .text import module_text, pieces
 
-POOL = threading.RLock()  # Numba's workqueue threads abort the process when two parallel kernels run at once
 _compiled: dict[str, Compiled] = {}
 
 
@@ -52,7 +50,9 @@ def _write(program: Program) -> Written:
         raise BuildError("several-functions", f"the target `numba` runs programs of one function; this one has {names}")
     fn = program.entry
     body = expand(fn.body)
-    p = NumbaPrinter(direct=has_vectors(body), contract=dict(fn.attrs).get("fp", "contract") == "contract")
+    p = NumbaPrinter(
+        direct=has_vectors(body), contract=dict(fn.attrs).get("fp", "contract") == "contract", buffers=fn.buffers
+    )
     entry = p.names(fn)
     p.names.taken.add(f"{entry}_kernel")
     for x in (*fn.params, *fn.sizes):
@@ -101,7 +101,7 @@ def _compile(fn: Function, written: Written, key: str, target: Target) -> Compil
             "stored": stored,
             "symbol": written.entry,
             "export": lambda path: Path(path).write_text(written.text),
-            "set_num_threads": lambda n: threads.__setitem__(0, n),
+            "set_num_threads": lambda n: threads.__setitem__(0, checked_threads(n)),
         },
     )
 
@@ -171,39 +171,13 @@ def _caller(
         kernel(*[a if a.ndim == 1 else a.reshape(-1) for a in arrays], *numbers)
 
     call = plain if set(kinds) <= {"array"} else mixed
-    return _in_parallel(call, threads) if parallel else call
+    return in_parallel(call, threads) if parallel else call
 
 
 def _number_type(np: Any, dtype: str) -> Any:
     if dtype == "float16":
         return lambda x: np.float32(np.float16(x))
     return getattr(np, "bool_" if dt.is_bool(dtype) else dtype)
-
-
-def _in_parallel(call: Any, threads: list[int]) -> Any:
-    """With the number of threads asked for, and one call at a time where the threading layer needs that."""
-    import numba
-
-    def run(arrays: Sequence[Any], numbers: Sequence[Any]) -> None:
-        with POOL if one_at_a_time() else nullcontext():
-            before = numba.get_num_threads()
-            numba.set_num_threads(min(threads[0] or before, numba_config().NUMBA_NUM_THREADS))
-            try:
-                call(arrays, numbers)
-            finally:
-                numba.set_num_threads(before)
-
-    return run
-
-
-def one_at_a_time() -> bool:
-    """Only the workqueue layer cannot run two calls at once; before the first call nobody knows which layer it is."""
-    import numba
-
-    try:
-        return bool(numba.threading_layer() == "workqueue")
-    except ValueError:
-        return True
 
 
 TARGET = TargetKind(

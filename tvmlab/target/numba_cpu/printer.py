@@ -48,6 +48,12 @@ SHIFTS = {"<<": "shl", ">>": "ashr"}
 SHARE_FROM = 4  # statements in a row, from which on equal parts get a name
 
 
+def lanes_like(value: Expr, index: Expr) -> Expr:
+    """A number that is stored to many elements is stored to each."""
+    count = dt.lanes(index.dtype)
+    return value if dt.lanes(value.dtype) == count else Broadcast(value, count)
+
+
 def has_vectors(n: Node) -> bool:
     return any(isinstance(x, Expr) and dt.lanes(x.dtype) > 1 for x in walk(n))
 
@@ -58,8 +64,8 @@ class NumbaPrinter(PyPrinter):
 
     target = "numba"
 
-    def __init__(self, direct: bool, contract: bool = True) -> None:
-        super().__init__(taken=(*pieces(), "types", "cgutils", "intrinsic"))
+    def __init__(self, direct: bool, contract: bool = True, buffers: tuple[Any, ...] = ()) -> None:
+        super().__init__((*pieces(), "types", "cgutils", "intrinsic"), buffers)
         self.direct, self.contract = direct, contract
         self.made: dict[str, str] = {}
         self.registers: dict[Buffer, dict[Place, str]] = {}
@@ -164,7 +170,7 @@ class NumbaPrinter(PyPrinter):
         held = self.register(b, i)
         if held is not None:
             return held
-        text = f"{self.helper('at')}({self.names(b)}, {self.index(i)})" if self.direct else self.element(b, i)
+        text = f"{self.helper('at')}({self.array(b)}, {self.index(i)})" if self.direct else self.element(b, i)
         if e.mask is not None:
             zero = self.number(0, b.dtype if b.dtype != "float16" else "float32")
             text = f"({text} if {self.lazily(e.mask, 1)} else {zero})"
@@ -187,7 +193,7 @@ class NumbaPrinter(PyPrinter):
     def scalar_store(self, s: Store) -> None:
         if not self.direct:
             return super().store(s)
-        self.emit(f"{self.helper('put')}({self.names(s.buffer)}, {self.index(s.indices[0])}, {self.stored(s.value)})")
+        self.emit(f"{self.helper('put')}({self.array(s.buffer)}, {self.index(s.indices[0])}, {self.stored(s.value)})")
 
     def assign(self, name: str, s: Store) -> None:
         v = s.value
@@ -200,13 +206,13 @@ class NumbaPrinter(PyPrinter):
         if again and dt.is_float(v.dtype) and dt.lanes(v.dtype) == 1 and v.dtype != "float16":
             self.emit(f"{name} {v.op}= {self.loose(v.b)}")  # type: ignore[attr-defined]
         else:
-            self.emit(f"{name} = {self.typed(v) if dt.lanes(v.dtype) == 1 else self.loose(v)}")
+            self.emit(f"{name} = {self.typed(lanes_like(v, s.indices[0]))}")
 
     def stored(self, v: Expr) -> str:
         return f"{self.helper('to_half')}({self.loose(v)})" if dt.element(v.dtype) == "float16" else self.loose(v)
 
     def vector_store(self, s: Store) -> str:
-        name, index, value = self.names(s.buffer), s.indices[0], self.stored(s.value)
+        name, index, value = self.array(s.buffer), s.indices[0], self.stored(lanes_like(s.value, s.indices[0]))
         masked = "" if s.mask is None else "_masked"
         tail = "" if s.mask is None else f", {self.loose(s.mask)}"
         if isinstance(index, Ramp) and constant(index.stride) == 1:
@@ -214,7 +220,7 @@ class NumbaPrinter(PyPrinter):
         return f"{self.helper('scatter' + masked)}({name}, {self.wide(index)}, {value}{tail})"
 
     def vector_load(self, e: Load) -> str:
-        name, index = self.names(e.buffer), e.indices[0]
+        name, index = self.array(e.buffer), e.indices[0]
         masked = "" if e.mask is None else "_masked"
         tail = "" if e.mask is None else f", {self.loose(e.mask)}"
         if not (isinstance(index, Ramp) and constant(index.stride) == 1):
@@ -226,11 +232,11 @@ class NumbaPrinter(PyPrinter):
 
     def prefetch(self, pointer: Expr) -> None:
         """Of an element in memory; a register is near enough."""
-        element = pointer.args[0] if isinstance(pointer, Call) and pointer.name == "address_of" else None
+        element = pointer.args[0] if isinstance(pointer, Call) and pointer.name == "address_of" else pointer
         if isinstance(element, Load) and element.buffer not in self.registers:
             i = element.indices[0]
             at = self.index(i.base if isinstance(i, Ramp) else i)
-            self.emit(f"{self.helper('prefetch')}({self.names(element.buffer)}, {at})")
+            self.emit(f"{self.helper('prefetch')}({self.array(element.buffer)}, {at})")
 
     def alloc(self, s: Alloc) -> None:
         pieces = registers(s)

@@ -1,0 +1,127 @@
+"""softmax and log_softmax along one axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tvmlab import te
+
+from . import _shared
+from .reduction import real_axes
+
+SHAPES = {
+    "ResNet-18's classes": {"shape": (1, 1000)},
+    "a batch of classes": {"shape": (256, 1000)},
+    "attention": {"shape": (12, 128, 128)},
+}
+SMALL = [
+    {"shape": (5, 37)},
+    {"shape": (1, 1)},
+    {"shape": (3, 5, 19), "axis": 1},
+    {"shape": (2, 3, 70), "dtype": "float64"},
+    {"shape": (5, 37), "log": True},
+    {"shape": (3, 5, 19), "axis": 0, "log": True},
+]
+
+
+def _folded(x: Any, axis: int, reducer: Any, value: Callable[..., Any], name: str) -> Any:
+    """`reducer` over `value(index)` along the axis; one dimension less."""
+    k = te.reduce_axis((0, x.shape[axis]), name="k")
+    shape = [n for d, n in enumerate(x.shape) if d != axis]
+    element = lambda *i: reducer(value(*i[:axis], k.var, *i[axis:]), axis=k)
+    return te.compute(shape, element, name=name, tag="comm_reduce")
+
+
+def _without(index: tuple[Any, ...], axis: int) -> tuple[Any, ...]:
+    return index[:axis] + index[axis + 1 :]
+
+
+def softmax(x: Any, axis: int = -1) -> Any:
+    """exp(x - max) / sum(exp(x - max)) along the axis."""
+    (axis,) = real_axes(len(x.shape), axis)
+    top = _folded(x, axis, te.max, x, "T_softmax_maxelem")
+    attrs = {"axis": axis}
+    e = te.compute(x.shape, lambda *i: te.exp(x(*i) - top(*_without(i, axis))), name="T_softmax_exp")
+    total = _folded(x, axis, te.sum, e, "T_softmax_expsum")
+    element = lambda *i: e(*i) / total(*_without(i, axis))
+    return te.compute(x.shape, element, name="T_softmax_norm", tag="softmax_output", attrs=attrs)
+
+
+fast_softmax = softmax  # exp of vectors is fast here
+
+
+def log_softmax(x: Any, axis: int = -1) -> Any:
+    """x - max - log(sum(exp(x - max))) along the axis."""
+    (axis,) = real_axes(len(x.shape), axis)
+    top = _folded(x, axis, te.max, x, "T_softmax_maxelem")
+    attrs = {"axis": axis}
+    power = lambda *i: te.exp(x(*i) - top(*_without(i, axis)))
+    total = _folded(x, axis, te.sum, power, "T_softmax_expsum")
+    logs = te.compute(total.shape, lambda *i: te.log(total(*i)), name="T_softmax_log")
+    element = lambda *i: x(*i) - top(*_without(i, axis)) - logs(*_without(i, axis))
+    return te.compute(x.shape, element, name="T_log_softmax", tag="log_softmax_output", attrs=attrs)
+
+
+def declare(shape: Any, axis: int = -1, log: bool = False, dtype: str = "float32") -> list[Any]:
+    x = te.placeholder(shape, dtype, name="x")
+    return [x, (log_softmax if log else softmax)(x, axis)]
+
+
+def reference(x: Any, /, axis: int = -1, log: bool = False, **shape: Any) -> Any:
+    import numpy as np
+
+    moved = x - x.max(axis=axis, keepdims=True)
+    total = np.exp(moved).sum(axis=axis, keepdims=True)
+    return moved - np.log(total) if log else np.exp(moved) / total
+
+
+def schedule_softmax(s: Any, op: Any) -> None:
+    """Row by row: the largest element, the powers, their sum and the quotients, while the row is in the cache."""
+    parts = _parts(op)
+    axis = op.attrs["axis"]
+    data = list(s[op].op.axis)
+    if axis != len(data) - 1 or len(data) == 1:
+        for part in (*parts, op):
+            _shared.rows(s, part)
+        return
+    outer = _shared.in_parallel(s[op], data[:-1], at_least=1 << 20)
+    _vector(s[op], data[-1])
+    for part in reversed(parts):
+        s[part].compute_at(s[op], outer)
+        if part.reduce_axis:
+            _partial_sums(s, part, s[op], outer)
+        elif len(part.axis) == len(data):
+            _vector(s[part], s[part].op.axis[-1])
+
+
+def _parts(op: Any) -> list[Any]:
+    """The stages of one softmax before its output, producers first."""
+    return [p for p in _shared.operations([op.output(0)])[:-1] if p.name.startswith("T_softmax_")]
+
+
+def _vector(stage: Any, axis: Any) -> None:
+    _, lanes = stage.split(axis, factor=_shared.LANES)
+    stage.vectorize(lanes)
+
+
+def _partial_sums(s: Any, op: Any, parent: Any, at: Any) -> None:
+    """16 partial results side by side, then theirs: a fold of single elements would wait for each."""
+    (k,) = s[op].op.reduce_axis
+    if _shared.constant(k.dom.extent, 1024) < 2 * _shared.LANES:
+        return
+    _, lanes = s[op].split(k, factor=_shared.LANES)
+    part = s[s.rfactor(op.output(0), lanes)]
+    first, *rest = part.op.axis
+    part.reorder(*rest, *part.op.reduce_axis, first)
+    part.vectorize(first)
+    part.compute_at(parent, at)
+
+
+def schedule_cpu(outs: Any) -> Any:
+    mine: set[Any] = set()
+    for op in _shared.operations(_shared.as_outputs(outs)):
+        if op.tag in ("softmax_output", "log_softmax_output"):
+            mine |= {op, *_parts(op)}
+    plan = lambda s, op: schedule_softmax(s, op) if op.tag.endswith("softmax_output") else None
+    return _shared.schedule(outs, plan, lambda op: op in mine)
