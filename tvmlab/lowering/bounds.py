@@ -213,7 +213,7 @@ class Bounds:
                 continue
             level = None if thread is None else thread_rank(thread.thread_tag)
             over = a not in inside if level is None else storage <= level
-            if over:
+            if over or (thread is not None and thread.thread_tag == "threadIdx.x" and scope.startswith("warp")):
                 found.append(variable)
         return found
 
