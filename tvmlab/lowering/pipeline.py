@@ -51,10 +51,10 @@ def loops(state: State, args: Sequence[Any], name: str = "main", binds: Mapping[
     params, buffers = parameters(state, args, binds or {})
     body = Nest(ready, bounds, buffers, config.keep_unit_loops).build()
     open_ones = [str(o) for o in of_bounds(bounds)]
-    notes = tuple(dict.fromkeys([*ready.notes, *open_ones]))
+    notes = tuple(dict.fromkeys(open_ones))
     sizes = tuple(v for v in _shape_variables(params) if v not in params)
     inputs = tuple(i for i, a in enumerate(args) if isinstance(a, Tensor) and isinstance(a.op, PlaceholderOp))
-    return Program((Function(name, params, body, sizes, (("inputs", inputs),)),), notes)
+    return Program((Function(name, params, body, sizes, (("inputs", inputs),)),), notes, ready.remarks)
 
 
 def parameters(state: State, args: Sequence[Any], binds: Mapping[Any, Buffer]) -> tuple[tuple[Any, ...], dict[Any, Buffer]]:
