@@ -26,6 +26,7 @@ from .obligations import of_bounds
 CHECK = os.environ.get("TVMLAB_CHECK") == "1"  # verify after every pass: on in the tests, off in a live lab
 # What `lower` shows: loops a person reads. Each is the name of a file in passes/.
 READABLE = (
+    "rolling_buffer",
     "inject_prefetch",
     "simplify",
     "hoist_guards",
