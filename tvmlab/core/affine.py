@@ -18,7 +18,7 @@ from typing import Any
 from . import build
 from . import dtype as dt
 from .node import Bin, Call, Cast, Const, Expr, IterVar, Load, Node, Not, Select, Var
-from .walk import children, identical, map_children, replace
+from .walk import identical, map_children, replace, walk
 
 
 class Atom:
@@ -199,18 +199,18 @@ def conditions(cond: Expr, facts: Facts) -> Iterable[Lin]:
 
 def conjuncts(cond: Expr) -> Iterable[Expr]:
     """The parts of `a and b and c`."""
-    if type(cond) is Bin and cond.op == "and":
-        yield from conjuncts(cond.a)
-        yield from conjuncts(cond.b)
-    else:
-        yield cond
+    stack = [cond]
+    while stack:
+        top = stack.pop()
+        if type(top) is Bin and top.op == "and":
+            stack += [top.b, top.a]
+        else:
+            yield top
 
 
 def reads_memory(e: Expr) -> bool:
     """Does it load, or call something that may?"""
-    if type(e) is Load or (type(e) is Call and e.kind != "pure"):
-        return True
-    return any(map(reads_memory, children(e)))  # type: ignore[arg-type]
+    return any(type(x) is Load or (type(x) is Call and x.kind != "pure") for x in walk(e))
 
 
 NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
@@ -485,11 +485,7 @@ def mentions(atom: Any, variables: Mapping[Any, int]) -> bool:
 
 
 def _free(e: Any) -> Iterable[Var]:
-    if isinstance(e, Var):
-        yield e
-    else:
-        for c in children(e):
-            yield from _free(c)
+    return (x for x in walk(e) if type(x) is Var)
 
 
 def _atom_bound(atom: Any, facts: Facts, sign: int, over: frozenset[int] | None) -> Lin | None:
@@ -758,8 +754,5 @@ def resolve(value: Any) -> Expr:
 
 
 def loads(e: Any) -> Iterable[Load]:
-    """Every load in an expression."""
-    if isinstance(e, Load):
-        yield e
-    for c in children(e):
-        yield from loads(c)
+    """Every load in an expression, in reading order."""
+    return (x for x in walk(e) if type(x) is Load)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..core.affine import Lin, lin, to_expr
+from ..core.deep import deep
 from ..core.error import ScheduleError
 from ..core.node import IterVar
 from ..core.text import show
@@ -13,6 +14,7 @@ from .bounds import Bounds, Domain
 from .normalise import normalise
 
 
+@deep
 def obligations(state: State) -> list[ScheduleError]:
     """Every open obligation, each with the stages concerned and what would meet it."""
     return of_bounds(Bounds(normalise(state)))
