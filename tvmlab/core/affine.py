@@ -12,6 +12,7 @@ Division rounds towards minus infinity. By contract index arithmetic does not ov
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -139,24 +140,26 @@ def structure(e: Any) -> Any:
 class Facts:
     """What is known: `ranges` of variables (inclusive, outer variables first), `guards` (forms that are >= 0)."""
 
-    __slots__ = ("guards", "order", "ranges")
+    __slots__ = ("forms", "guards", "limits", "order", "ranges")
 
     def __init__(self, ranges: Mapping[Var, tuple[Lin, Lin]] | None = None, guards: Iterable[Lin] = ()) -> None:
         self.ranges: dict[Any, tuple[Lin, Lin]] = dict(ranges or {})
         self.order: dict[Any, int] = {v: i for i, v in enumerate(self.ranges)}
         self.guards: tuple[Lin, ...] = tuple(guards)
+        self.forms: dict[Any, Lin] = {}  # of expressions that were costly to bring into form
+        self.limits: dict[Any, Lin | None] = {}  # and their bounds: what is nested is asked for again and again
 
     def with_range(self, v: Var, lo: Lin, hi: Lin) -> Facts:
         made = Facts.__new__(Facts)
         made.ranges = {**self.ranges, v: (lo, hi)}
         made.order = {**self.order, v: len(self.order)}
-        made.guards = self.guards
+        made.guards, made.forms, made.limits = self.guards, {}, {}
         return made
 
     def with_guards(self, guards: Iterable[Lin]) -> Facts:
         made = Facts.__new__(Facts)
         made.ranges, made.order = self.ranges, self.order
-        made.guards = (*self.guards, *guards)
+        made.guards, made.forms, made.limits = (*self.guards, *guards), {}, {}
         return made
 
     def with_loop(self, v: Var, lo: Expr, extent: Expr) -> Facts:
@@ -178,8 +181,8 @@ def conditions(cond: Expr, facts: Facts) -> Iterable[Lin]:
     if isinstance(cond, Call) and cond.name == "likely":
         yield from conditions(cond.args[0], facts)
     elif isinstance(cond, Bin) and cond.op == "and":
-        yield from conditions(cond.a, facts)
-        yield from conditions(cond.b, facts)
+        for part in conjuncts(cond):
+            yield from conditions(part, facts)
     elif isinstance(cond, Not) and isinstance(cond.a, Bin) and cond.a.op in NEGATED:
         yield from conditions(replace(cond.a, op=NEGATED[cond.a.op]), facts)
     elif isinstance(cond, Bin) and dt.is_int(cond.a.dtype) and dt.lanes(cond.a.dtype) == 1:
@@ -199,10 +202,15 @@ def conditions(cond: Expr, facts: Facts) -> Iterable[Lin]:
 
 def conjuncts(cond: Expr) -> Iterable[Expr]:
     """The parts of `a and b and c`."""
-    stack = [cond]
+    return operands("and", cond)
+
+
+def operands(op: str, e: Expr) -> Iterable[Expr]:
+    """The parts of `a op b op c`."""
+    stack = [e]
     while stack:
         top = stack.pop()
-        if type(top) is Bin and top.op == "and":
+        if type(top) is Bin and top.op == op:
             stack += [top.b, top.a]
         else:
             yield top
@@ -210,7 +218,12 @@ def conjuncts(cond: Expr) -> Iterable[Expr]:
 
 def reads_memory(e: Expr) -> bool:
     """Does it load, or call something that may?"""
-    return any(type(x) is Load or (type(x) is Call and x.kind != "pure") for x in walk(e))
+    return any(map(touches_memory, walk(e)))
+
+
+def touches_memory(e: Any) -> bool:
+    """Does this node, without its parts?"""
+    return type(e) is Load or (type(e) is Call and e.kind != "pure")
 
 
 NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
@@ -235,6 +248,19 @@ def lin(e: Expr, facts: Facts = NOTHING, env: Mapping[Any, Lin] | None = None) -
             return lin(a, facts, env) - lin(b, facts, env)
         if op == "*":
             return product(lin(a, facts, env), lin(b, facts, env))
+    if env or facts is NOTHING:
+        return _costly(e, facts, env)
+    known = facts.forms.get(e)
+    if known is None:
+        facts.forms[e] = known = _costly(e, facts, None)
+    return known
+
+
+def _costly(e: Expr, facts: Facts, env: Mapping[Any, Lin] | None) -> Lin:
+    """What needs proofs about its parts."""
+    t = type(e)
+    if t is Bin:
+        a, b, op = e.a, e.b, e.op  # type: ignore[attr-defined]
         if op == "//":
             return floordiv(lin(a, facts, env), lin(b, facts, env), facts)
         if op == "%":
@@ -505,7 +531,12 @@ def _atom_bound(atom: Any, facts: Facts, sign: int, over: frozenset[int] | None)
         return den - 1 if sign > 0 else number(0)
     if atom.op == "*":
         return _product_bound(atom, facts, sign, over)
-    return _opaque_bound(atom.args[0], facts, sign, over)
+    if facts is NOTHING:
+        return _opaque_bound(atom.args[0], facts, sign, over)
+    key = (atom.args[0], sign, over)
+    if key not in facts.limits:
+        facts.limits[key] = _opaque_bound(atom.args[0], facts, sign, over)
+    return facts.limits[key]
 
 
 def _product_bound(atom: Atom, facts: Facts, sign: int, over: frozenset[int] | None) -> Lin | None:
@@ -721,20 +752,29 @@ def _is_index(dtype: str) -> bool:
 
 
 def _simplify_condition(e: Bin, facts: Facts) -> Expr:
+    if e.op in ("and", "or"):
+        return _simplify_logic(e, facts)
     known = decide(e, facts)
     if known is not None and dt.lanes(e.dtype) == 1:
         return build.const(known, "bool")
-    if e.op == "and":
-        a = simplify(e.a, facts)
-        return _kept(e, _joined("and", a, simplify(e.b, facts.with_condition(a))))
-    if e.op == "or":
-        return _kept(e, _joined("or", simplify(e.a, facts), simplify(e.b, facts)))
     a, b = simplify(e.a, facts), simplify(e.b, facts)
     return e if a is e.a and b is e.b else replace(e, a=a, b=b)
 
 
-def _joined(op: str, a: Expr, b: Expr) -> Expr:
-    return build.binary(op, a, b)
+def _simplify_logic(e: Bin, facts: Facts) -> Expr:
+    """`a and b and c`: each knows what comes before it."""
+    parts = list(operands(e.op, e))
+    made = []
+    for part in parts:
+        made.append(simplify(part, facts))
+        if e.op == "and":
+            facts = facts.with_condition(made[-1])
+    if all(map(operator.is_, made, parts)):
+        return e
+    joined = made[0]
+    for part in made[1:]:
+        joined = build.binary(e.op, joined, part)
+    return _kept(e, joined)
 
 
 def _simplify_choice(e: Any, facts: Facts) -> Expr:
