@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 from . import build
@@ -22,19 +23,22 @@ from .node import Bin, Call, Cast, Const, Expr, IterVar, Load, Node, Not, Select
 from .walk import identical, map_children, replace, walk
 
 
+LONG_CHOICE = 60  # nodes
+
+
 class Atom:
     """A term that is not a variable: op `//`, `%` (of two forms), `*` (of atoms), `expr` (opaque)."""
 
-    __slots__ = ("args", "key", "op")
+    __slots__ = ("args", "hash", "key", "op")
 
     def __init__(self, op: str, args: tuple[Any, ...], key: tuple[Any, ...]) -> None:
-        self.op, self.args, self.key = op, args, key
+        self.op, self.args, self.key, self.hash = op, args, key, hash(key)
 
     def __hash__(self) -> int:
-        return hash(self.key)
+        return self.hash
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Atom) and self.key == other.key
+        return self is other or (isinstance(other, Atom) and self.hash == other.hash and self.key == other.key)
 
 
 class Lin:
@@ -561,6 +565,8 @@ def _opaque_bound(e: Expr, facts: Facts, sign: int, over: frozenset[int] | None)
             return keep if (e.op == "min") == (sign > 0) else None
         return _extreme(e.op, a, b, NOTHING)
     if isinstance(e, Select) or (isinstance(e, Call) and e.name == "if_then_else"):
+        if _is_long(e):
+            return None
         then, other = (e.then, e.other) if isinstance(e, Select) else e.args[1:]
         a, b = (_bound(lin(s, facts), facts, sign, over) for s in (then, other))
         return None if a is None or b is None else _extreme("max" if sign > 0 else "min", a, b, NOTHING)
@@ -571,6 +577,11 @@ def _opaque_bound(e: Expr, facts: Facts, sign: int, over: frozenset[int] | None)
     if isinstance(e, Cast) and dt.is_int(e.value.dtype) and dt.bits(e.value.dtype) <= 16:
         return number(int(dt.limits(e.value.dtype)[1 if sign > 0 else 0]))
     return None
+
+
+def _is_long(e: Expr) -> bool:
+    """Too long a choice of choices to be worth bounding: every part has facts of its own."""
+    return next(islice(walk(e), LONG_CHOICE, None), None) is not None
 
 
 def bounds(x: Lin, facts: Facts) -> tuple[int | None, int | None]:
