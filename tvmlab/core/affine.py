@@ -24,6 +24,7 @@ from .walk import identical, map_children, replace, walk
 
 
 LONG_CHOICE = 60  # nodes
+WIDE = 2**31
 
 
 class Atom:
@@ -687,8 +688,13 @@ def _compare(op: str, d: Lin, facts: Facts) -> bool | None:
 
 
 def to_expr(x: Lin, dtype: str = "int32") -> Expr:
-    """Positive terms first, then the negative ones, the constant last (first, in `7 - i`)."""
+    """Positive terms first, then the negative ones, the constant last (first, in `7 - i`).
+
+    Numbers that int32 does not hold make it int64.
+    """
     total: Expr | None = None
+    if dtype == "int32" and not (-WIDE <= x.const < WIDE and all(abs(c) < WIDE for c in x.terms.values())):
+        dtype = "int64"
     if x.const > 0 and x.terms and all(c < 0 for c in x.terms.values()):
         total, x = Const(x.const, dtype), Lin(x.terms)
     for positive in (True, False):
