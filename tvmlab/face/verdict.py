@@ -196,6 +196,8 @@ ORDER = (
 
 def moves(schedule: Schedule, stage: Stage, axis: IterVar | None) -> list[tuple[Move, Verdict]]:
     """What may be done to a loop (or a stage), in a fixed order, each with its verdict; nothing is left out."""
+    if axis is not None and not isinstance(axis, IterVar):
+        raise ScheduleTypeError("argument-kind", f"moves: `axis` must be an axis, not {axis!r}")
     offered = _axis_moves(stage, axis) if axis is not None else _stage_moves(schedule.state, stage)
     offered.sort(key=lambda m: ORDER.index(m.primitive))
     return [(m, verdict(schedule, m.primitive, m.args)) for m in offered]

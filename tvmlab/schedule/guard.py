@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
+from ..core import dtype as dt
 from ..core.error import LabError, ScheduleError, ScheduleTypeError, ScheduleValueError
-from ..core.node import DATA, KIND_NAMES, ORDERED, REDUCE, THREAD, IterVar
+from ..core.node import DATA, KIND_NAMES, ORDERED, REDUCE, THREAD, Expr, IterVar
 from ..core.text import show
 from ..core.walk import constant
 from .state import Stage, State, is_compute, is_input
@@ -91,7 +92,14 @@ def need_kind(stage: Stage, axis: IterVar, allowed: Sequence[int], verb: str, wh
     )
 
 
+def need_integer(stage: Stage, axis: IterVar, value: Any, what: str) -> None:
+    if not dt.is_int(value.dtype) if isinstance(value, Expr) else not isinstance(value, SupportsIndex):
+        message = f"{what} for `{axis.name}` in stage {stage.name} must be an integer, not {value!r}"
+        raise ScheduleTypeError("not-an-integer", message)
+
+
 def need_positive(stage: Stage, axis: IterVar, value: Any, what: str) -> None:
+    need_integer(stage, axis, value, what)
     number = value if isinstance(value, int) else constant(value)
     if number is not None and number <= 0:
         raise ScheduleValueError(

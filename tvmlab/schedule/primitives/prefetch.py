@@ -5,7 +5,7 @@ from typing import Any
 from ...core.build import to_expr
 from ...core.node import IterVar
 from ...expr.tensor import Tensor
-from ..guard import need_leaf
+from ..guard import need_integer, need_leaf
 from ..state import State
 from . import StageIndex
 
@@ -20,5 +20,7 @@ def prefetch(state: State, stage: StageIndex, tensor: Tensor, var: IterVar, offs
     s = state.stages[stage]
     need_leaf(state, s, var, "prefetch at")
     state.stage_of(tensor)
-    found = (*s.mark(var).prefetches, (tensor, to_expr(offset)))
+    distance = to_expr(offset)
+    need_integer(s, var, distance, "the offset of a prefetch")
+    found = (*s.mark(var).prefetches, (tensor, distance))
     return state.with_stage(s.with_mark(var, prefetches=found)), None

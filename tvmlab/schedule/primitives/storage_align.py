@@ -5,7 +5,7 @@ from typing import Any
 
 from ...core.error import ScheduleError
 from ...core.node import IterVar
-from ..guard import describe, need_positive
+from ..guard import describe, need_integer, need_positive
 from ..state import State
 from . import StageIndex
 
@@ -25,5 +25,6 @@ def storage_align(state: State, stage: StageIndex, axis: IterVar, factor: int, o
             legal=[describe(a) for a in s.op.axis],
         )
     need_positive(s, axis, factor, "the factor")
+    need_integer(s, axis, offset, "the offset")
     align: dict[Any, tuple[int, int]] = {**s.align, axis: (int(factor), int(offset))}
     return state.with_stage(replace(s, align=align)), None

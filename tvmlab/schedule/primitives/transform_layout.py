@@ -7,7 +7,7 @@ from typing import Any
 from ...core.affine import lin
 from ...core.affine import to_expr as form_expr
 from ...core.build import const
-from ...core.error import ScheduleError
+from ...core.error import ScheduleError, ScheduleTypeError
 from ...core.node import DATA, IterVar, Range, Var
 from ..guard import loop_lines
 from ..layout import Layout
@@ -22,6 +22,9 @@ def prepare(state: State, args: Mapping[str, Any]) -> dict[str, Any]:
         s = state.stages[made["stage"]]
         names = [a.name for a in s.op.axis] or [f"i{k}" for k in range(s.op.output(0).ndim)]
         made["layout"] = Layout.of(made["layout"], names, s.name)
+    elif not isinstance(made.get("layout"), Layout):
+        message = f"transform_layout takes a function of the indices, such as `lambda i, j: [j, i]`, not {made.get('layout')!r}"
+        raise ScheduleTypeError("argument-kind", message)
     return made
 
 
