@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..core.error import LabError, ScheduleError
+from ..core.error import LabError, ScheduleError, ScheduleTypeError
 from ..core.node import REDUCE, IterVar
 from ..core.text import show_program
 from ..core.walk import constant
