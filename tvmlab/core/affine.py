@@ -666,7 +666,15 @@ def decide(cond: Expr, facts: Facts) -> bool | None:
         return True if True in (a, b) else False if a is False and b is False else None
     if not dt.is_int(cond.a.dtype) or dt.lanes(cond.a.dtype) > 1 or cond.op not in NEGATED:
         return None
-    return _compare(cond.op, lin(cond.b, facts) - lin(cond.a, facts), facts)
+    a, b = lin(cond.a, facts), lin(cond.b, facts)
+    if _wraps(cond.a, a) or _wraps(cond.b, b):
+        return None
+    return _compare(cond.op, b - a, facts)
+
+
+def _wraps(e: Expr, form: Lin) -> bool:
+    """Arithmetic on data, unlike that on indices, may overflow: x + 1 > x is not always true."""
+    return type(e) is Bin and any(type(a) is not Var and reads_memory(_atom_expr(a, e.dtype)) for a in form.terms)
 
 
 def _compare(op: str, d: Lin, facts: Facts) -> bool | None:

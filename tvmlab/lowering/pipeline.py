@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..core import verify
-from ..core.error import TVMError
+from ..core.error import LabError, TVMError
 from ..core.node import Buffer, Expr, Var
 from ..core.program import Function, Program, Snapshot
 from ..core.text import identifier
@@ -65,6 +65,9 @@ def parameters(state: State, args: Sequence[Any], binds: Mapping[Any, Buffer]) -
     if not isinstance(args, (list, tuple)):
         raise TypeError(f"the arguments are a list of tensors, buffers and variables, not {args!r}")
     for position, a in enumerate(args):
+        if any(a is b for b in args[:position]):
+            message = f"`{getattr(a, 'name', a)}` is passed twice: arguments {[b is a for b in args].index(True)} and {position}"
+            raise LabError("argument-twice", message, hint="each array is one argument")
         if isinstance(a, Tensor) and isinstance(a.op, PlaceholderOp) and a.op not in state.alias:
             params.append(binds.get(a) or Buffer(identifier(a.name), a.shape, a.dtype))  # nobody reads it
         elif isinstance(a, Tensor):
