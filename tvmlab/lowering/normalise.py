@@ -20,7 +20,6 @@ class Ready:
     stages: tuple[Stage, ...]
     home: Mapping[Any, int]
     bodies: Mapping[int, tuple[Expr, ...]]
-    notes: tuple[str, ...]
 
     def __getitem__(self, index: int) -> Stage:
         return self._table[index]
@@ -36,7 +35,6 @@ def normalise(state: State) -> Ready:
     bodies: dict[int, tuple[Expr, ...]] = {}
     home: dict[Any, int] = {}
     kept: list[Stage] = []
-    notes: list[str] = []
     opaque = {t for s in state.in_order if not isinstance(s.op, ComputeOp) for t in s.op.inputs}
     for stage in state.in_order:
         op = stage.op
@@ -47,8 +45,7 @@ def normalise(state: State) -> Ready:
             if op.outputs[0] not in opaque:
                 inlined[op.outputs[0]] = (op, bodies[stage.index][0])  # type: ignore[assignment]
                 continue
-            notes.append(f"{stage.name} is read by an operation that is no te.compute: it stays at the root")
-            stage = replace(stage, attach=Attach())
+            stage = replace(stage, attach=Attach())  # read by what is no te.compute: it stays at the root
         place = state.attach_of(stage)
         kept.append(stage if place is stage.attach else replace(stage, attach=place))
     table = {s.index: s for s in kept}
@@ -57,7 +54,7 @@ def normalise(state: State) -> Ready:
             if table[index].attach.kind == "root":  # the stages of a scan's cell run inside its loop
                 table[index] = replace(table[index], attach=Attach("at", scan.index, scan.op.axis[0]))
     kept = list(table.values())
-    return Ready(state, tuple(_repair(s, table) for s in kept), home, bodies, tuple(notes))
+    return Ready(state, tuple(_repair(s, table) for s in kept), home, bodies)
 
 
 def _inline(bodies: tuple[Expr, ...], inlined: Mapping[Tensor, tuple[ComputeOp, Expr]]) -> tuple[Expr, ...]:
