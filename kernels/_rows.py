@@ -28,7 +28,8 @@ class Geometry:
         reach = [_shared.dilated(kh, dh), _shared.dilated(kw, dw)]
         self.before, after = _shared.pads(padding, reach)
         self.out = tuple(
-            _shared.out_extent(n, b, a, k, s) for n, b, a, k, s in zip(self.size, self.before, after, reach, self.stride)
+            _shared.out_extent(n, b, a, k, s)
+            for n, b, a, k, s in zip(self.size, self.before, after, reach, self.stride)
         )
         self.width = (self.size[1] + self.before[1] + after[1] + sw - 1) // sw
         self.span = self.out[0] * self.width

@@ -100,22 +100,17 @@ def schedule(outs: Any, plan: Callable[[Any, te.Operation], None], wanted: Calla
 
 
 def rows(s: Any, op: te.Operation) -> None:
-    """The outer loops in parallel, the last one in vectors (a lone short axis is left as it is)."""
-    axes = list(s[op].op.axis)
+    """The outer loops in parallel, the last one that has several iterations in vectors; sums run around the vector."""
+    stage = s[op]
+    axes = list(stage.op.axis)
     if not axes:
         return
-    stage = s[op]
-    last = axes.pop()
-    if stage.op.reduce_axis:  # i, j, k -> i, jo, k, ji: the sums of a vector's lanes go side by side
-        last, lanes = stage.split(last, factor=LANES)
-        stage.reorder(*axes, last, *stage.op.reduce_axis, lanes)
-        stage.vectorize(lanes)
-        axes.append(last)
-    elif constant(last.dom.extent, LANES) >= LANES or not axes:
-        last, lanes = stage.split(last, factor=LANES)
-        stage.vectorize(lanes)
-        axes = axes or [last]
-    in_parallel(stage, axes)
+    last = next((k for k in reversed(range(len(axes))) if constant(axes[k].dom.extent, LANES) > 1), 0)
+    outer, lanes = stage.split(axes[last], factor=LANES)
+    inside = axes[last + 1 :]  # loops of one iteration
+    stage.reorder(*axes[:last], outer, *stage.op.reduce_axis, *inside, lanes)
+    stage.vectorize(lanes)
+    in_parallel(stage, axes[:last] or [outer])
 
 
 WORTH_THREADS = 1 << 15  # elements visited: what takes less (some microseconds) is over before another core has begun

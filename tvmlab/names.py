@@ -77,4 +77,5 @@ def missing(module: str, name: str, known: Iterable[str], absent: Mapping[str, s
     if hint:
         return MissingName("not-in-tvmlab", f"{short}.{name} does not exist in tvmlab", hint=hint)
     close = get_close_matches(name, sorted(set(known)), n=4)
-    return MissingName("unknown-name", f"there is no {short}.{name}", legal=[f"{short}.{n}" for n in close])
+    hint = "" if close else f"dir({short}) lists what exists"
+    return MissingName("unknown-name", f"there is no {short}.{name}", legal=[f"{short}.{n}" for n in close], hint=hint)

@@ -345,3 +345,18 @@ def test_a_child_process_runs_and_builds(folder: Path) -> None:
 def packed_scale() -> Any:
     a, b = buf("A", 10), buf("B", 10)
     return program("scale2", (a, b), store(b, ramp(0, 10), load(a, ramp(0, 10)) * splat(const(3.0), 10)))
+
+
+def test_what_llvm_is_asked_to_do_depends_on_the_loops() -> None:
+    from tvmlab.target.llvm.compiling import effort
+
+    long = packed_matmul(64, mr=8)
+    work = [effort(p, build(p).source) for p in (scale(), packed_scale(), long, squares())]
+    assert work == ["loops", "vectors", "vectors", "loops"]
+    assert effort(long, "\n" * 1000) == "long"
+    object_code = jit.compile_object(build(long).source, jit.settings(Target("llvm")), "long")
+    library = jit.link(object_code, ("matmul",), {})
+    f = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(library["matmul"])
+    a, b, c = np.random.default_rng(0).random((3, 64, 64), "float32")
+    f(a.ctypes.data, b.ctypes.data, c.ctypes.data)
+    np.testing.assert_allclose(c, a @ b, rtol=1e-5)

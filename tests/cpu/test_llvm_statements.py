@@ -443,3 +443,77 @@ def test_overlapping_stores_of_any_length_are_seen_by_later_loads() -> None:
         run(program("line", (a, b), Seq(tuple(steps))), x, got)
         np.testing.assert_array_equal(got[: len(out)], out)
         np.testing.assert_array_equal(x, memory)
+
+
+def test_masks_of_indices_are_made_once_and_known_ones_not_at_all() -> None:
+    a, b, out = buf("A", 40), buf("B", 40), np.zeros(40, "float32")
+    x = floats(40)
+
+    def part(i: Any) -> Any:
+        at = ramp(i * 16, 16)
+        mask = binary("<", at, splat(40, 16))
+        return store(b, at, load(a, at, mask) * splat(const(2.0), 16), mask)
+
+    c = build(program("known", (a, b), loop("i", 3, part, "unrolled")))
+    assert c.source.count("@llvm.masked.store") == 2 and "icmp" not in c.source  # one declaration, one call
+    c.call((x, out), ())
+    np.testing.assert_array_equal(out, 2 * x)
+    c = build(program("unknown", (a, b), loop("i", 3, part)))
+    assert c.source.count("icmp slt <16 x i32>") == 1
+    out[:] = 0
+    c.call((x, out), ())
+    np.testing.assert_array_equal(out, 2 * x)
+
+
+@pytest.mark.parametrize("op", ("<", "<=", ">", ">=", "==", "!="))
+def test_masks_of_every_comparison(op: str) -> None:
+    n = Var("n")
+    b, out = buf("B", 24), np.zeros(24, "float32")
+    mask = lambda i: Bin(op, ramp(i * 8 - 3, 8, 3), ramp(n + i, 8), "boolx8")
+    body = loop("i", 3, lambda i: store(b, ramp(i * 8, 8), 1.0, mask(i)))
+    flat = loop("i", 3, lambda i: store(b, ramp(i * 8, 8), 1.0, mask(i)), "unrolled")
+    want = {
+        "<": np.less,
+        "<=": np.less_equal,
+        ">": np.greater,
+        ">=": np.greater_equal,
+        "==": np.equal,
+        "!=": np.not_equal,
+    }
+    i, lane = np.repeat(np.arange(3), 8), np.tile(np.arange(8), 3)
+    for s in (body, flat):
+        c = build(program("mask", (b, n), s))
+        for size in (-9, -1, 0, 4, 11, 30):
+            out[:] = 0
+            c.call((out,), (size,))
+            np.testing.assert_array_equal(out, want[op](i * 8 - 3 + 3 * lane, size + i + lane))
+
+
+def test_a_masked_accumulator_is_a_register() -> None:
+    a, b, t = buf("A", 160), buf("B", 16), buf("T", 16)
+    at = ramp(0, 16)
+    mask = binary("<", at, splat(11, 16))
+    body = Alloc(t, Seq((
+        store(t, at, 0.0, mask),
+        loop("k", 10, lambda k: store(t, at, load(t, at, mask) + load(a, ramp(k * 16, 16), mask), mask)),
+        store(b, at, load(t, at, mask), mask),
+    )))  # fmt: skip
+    c = build(program("tail", (a, b), body))
+    assert "alloca" not in c.extra["optimised"]()
+    x, out = floats(160), np.full(16, 7, "float32")
+    c.call((x, out), ())
+    want = np.zeros(16, "float32")
+    for row in x.reshape(10, 16):
+        want += row
+    np.testing.assert_array_equal(out, np.where(np.arange(16) < 11, want, 7))
+
+
+def test_two_ways_to_name_one_element() -> None:
+    a, b, n = buf("A", 4), buf("B", 4), Var("n")
+    x, out = np.arange(4, dtype="float32"), np.zeros(4, "float32")
+    steps = Seq((
+        store(b, 0, load(a, 2)), store(a, n, 7.0), store(b, 1, load(a, 2)), store(b, 2, load(a, n)),
+        store(a, 2, 8.0), store(b, 3, load(a, n)),
+    ))  # fmt: skip
+    run(program("alias", (a, b, n), steps), x, out, scalars=(2,))
+    assert out.tolist() == [2, 7, 7, 8]

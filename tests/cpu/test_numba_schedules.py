@@ -9,6 +9,8 @@ from tests.traces import random_case
 from tvmlab.core.error import BuildError
 from tvmlab.face.api import build
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("seed", range(180, 204))
 def test_a_random_schedule(seed: int) -> None:

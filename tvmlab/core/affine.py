@@ -106,7 +106,8 @@ def _join(x: Lin) -> Lin:
                 gap = other.args[0] - num
                 if gap.const % d == 0 and all(v % d == 0 for v in gap.terms.values()):
                     rest = {a: v for a, v in x.terms.items() if a is not atom and a is not other}
-                    return Lin(rest, x.const) + other.args[0] * c
+                    whole: Lin = other.args[0] * c
+                    return Lin(rest, x.const) + whole
     return x
 
 

@@ -81,10 +81,14 @@ class Functions(tuple[Function, ...]):
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """Functions (the first is the entry), open obligations as text, and the snapshots if they were asked for."""
+    """Functions (the first is the entry), open obligations as text, and the snapshots if they were asked for.
+
+    `remarks`: what is worth saying of a program that is complete.
+    """
 
     functions: tuple[Function, ...]
     notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     snapshots: tuple[Snapshot, ...] = field(default=())
 
     def __post_init__(self) -> None:

@@ -202,7 +202,7 @@ def _install() -> None:
     register(Range, lambda r: [r.min, r.extent])
     register(IterVar, lambda a: [a.dom, a.var, a.iter_type, a.thread_tag])
     register(Function, lambda f: [f.name, f.params, f.body, f.sizes, f.attrs])
-    register(Program, lambda p: [p.functions, p.notes])
+    register(Program, lambda p: [p.functions, p.notes, p.remarks])
 
 
 _install()

@@ -318,7 +318,7 @@ def program_lines(program: Any) -> Iterator[tuple[int, str, Any]]:
     for fn in program.functions:
         p = Printer()
         yield 0, signature(p, fn), fn
-        for note in program.notes:
+        for note in (*program.notes, *program.remarks):
             for line in note.splitlines():
                 yield 1, f"# {line}", None
         yield from p.block(fn.body, 1)

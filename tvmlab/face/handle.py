@@ -197,7 +197,6 @@ class StageHandle:
     is_output = property(lambda self: self.record.is_output)
     double_buffer_on = property(lambda self: self.record.double_buffer)
 
-    env_threads = property(lambda self: list(self.record.env_threads))
     store_predicate = property(lambda self: self.record.predicate)
 
     @property

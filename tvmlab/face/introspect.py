@@ -12,8 +12,8 @@ from typing import Any
 from ..core.affine import to_expr
 from ..core.build import const
 from ..core.error import MissingName
-from ..core.node import Buffer, Const, Expr, IterVar, Load, Range, Stmt
-from ..core.walk import walk
+from ..core.node import Buffer, Const, Expr, IterVar, Load, Range, Stmt, Var
+from ..core.walk import substitute, walk
 from ..expr.scan import ScanOp
 from ..expr.tensor import ComputeOp, Operation, PlaceholderOp, Tensor, post_order
 from ..lowering import pipeline
@@ -35,11 +35,12 @@ def InferBound(sch: Schedule) -> dict[IterVar, Range]:
     """The range of every axis that gets a loop, or that a loop is derived from."""
     bounds = Bounds(normalise(sch.state))
     found: dict[IterVar, Range] = {}
+    own = {v: a.var for d in bounds.of.values() for a, x in d.loop.items() for v in x.terms if isinstance(v, Var)}
     for d in bounds.of.values():
         for a, n in d.sizes.items():
-            lo = d.low.get(a)
-            dtype = a.var.dtype
-            found[a] = Range(const(0, dtype) if lo is None else to_expr(lo, dtype), to_expr(n, dtype))
+            lo, dtype = d.low.get(a), a.var.dtype
+            low = const(0, dtype) if lo is None else to_expr(lo, dtype)
+            found[a] = Range(substitute(low, own), substitute(to_expr(n, dtype), own))
     return found
 
 

@@ -57,8 +57,13 @@ class Region:
 
     @property
     def whole(self) -> bool:
-        """Is it all of the buffer, from its first element on?"""
-        if self.moved or self.buffer.offset is not None or len(self.low) != self.buffer.ndim:
+        """Is it all of a buffer without gaps, from its first element on?"""
+        if (
+            self.moved
+            or self.buffer.offset is not None
+            or self.buffer.strides is not None
+            or len(self.low) != self.buffer.ndim
+        ):
             return False
         return all(zero(x) for x in self.place(self.low)) and all(
             zero(n - lin(m)) for n, m in zip(self.extents, self.buffer.shape, strict=True)

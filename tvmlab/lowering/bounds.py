@@ -36,6 +36,7 @@ class Domain:
     facts: Facts = field(default_factory=Facts)
     scope: str = "global"
     path: list[tuple[Stage, IterVar]] = field(default_factory=list)
+    threads: dict[str, Var] = field(default_factory=dict)  # those that a scan launches around itself, by tag
 
 
 class Bounds:
@@ -116,12 +117,19 @@ class Bounds:
         """Loop variables of the leaves, with their ranges; values of all axes; the tensor expression's variables."""
         stage = d.stage
         labels = self.ready.state.labels
-        open_threads = {t.thread_tag: self.of[s.index].loop[a] for s, a in outer if (t := s.mark(a).thread) is not None}
+        d.threads = {a.thread_tag: Var(a.name, a.dtype) for a in stage.env_threads}
+        open_threads = {tag: var(v) for s, _ in outer for tag, v in self.of[s.index].threads.items()}
+        open_threads.update(
+            {t.thread_tag: self.of[s.index].loop[a] for s, a in outer if (t := s.mark(a).thread) is not None}
+        )
         for leaf in stage.leaves:
             thread = stage.mark(leaf).thread
             extent = d.sizes[leaf]
             if thread is not None and thread.thread_tag in open_threads:
                 d.loop[leaf] = open_threads[thread.thread_tag]
+                for v in d.loop[leaf].terms:
+                    if v not in facts.ranges:  # launched around a scan, as many as its stages bind
+                        facts = facts.with_range(v, number(0), extent - 1)
                 continue
             name = thread.name if thread is not None else labels.get(leaf) or identifier(leaf.name)
             v = Var(name, leaf.dtype)
@@ -205,7 +213,7 @@ class Bounds:
                 continue
             level = None if thread is None else thread_rank(thread.thread_tag)
             over = a not in inside if level is None else storage <= level
-            if over:
+            if over or (thread is not None and thread.thread_tag == "threadIdx.x" and scope.startswith("warp")):
                 found.append(variable)
         return found
 

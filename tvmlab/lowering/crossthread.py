@@ -10,21 +10,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..core.build import all_, binary, const, is_const
 from ..core.error import ScheduleError
 from ..core.node import Alloc, AllReduce, Buffer, Expr, If, Load, Reduce, Stmt, Store, Var
-from ..core.text import identifier
+from ..core.text import identifier, show
 from ..core.walk import seq
 from ..expr.reduce import combine
 from ..schedule import relations as rel
-from ..schedule.scopes import rank
+from ..schedule.scopes import is_virtual, rank
 from ..schedule.state import Stage
 
 if TYPE_CHECKING:
     from .bounds import Domain
     from .nest import Nest
+
+
+def threads_first(stage: Stage) -> Stage:
+    """The threads of a reduction stand outside its serial loops, wherever the schedule has them: data, threads, serial."""
+    reducing = rel.derived_from(stage, stage.op.reduce_axis)
+    over = [a for a in stage.leaves if a in reducing and stage.mark(a).thread is not None]
+    data = [a for a in stage.leaves if a not in reducing]
+    if not over or any(a in reducing for a in stage.leaves[: len(data)]):
+        return stage
+    serial = [a for a in stage.leaves if a in reducing and a not in over]
+    return replace(stage, leaves=(*data, *over, *serial))
 
 
 def cross_thread(nest: Nest, stage: Stage, d: Domain, r: Reduce) -> Stmt:
@@ -36,13 +48,13 @@ def cross_thread(nest: Nest, stage: Stage, d: Domain, r: Reduce) -> Stmt:
     over = [a for a in stage.leaves if a in reducing and stage.mark(a).thread is not None]
     serial = [a for a in stage.leaves if a in reducing and a not in over]
     _check(stage, r, data, stage.leaves[len(data) :])
+    _check_threads(stage, d, over)
     guards = nest.guards(stage, d, d.values, d.facts)
     facts = known(d.facts, guards)
     only = nest.predicate(stage, d)
     guards = guards[: len(guards) - len(only)]
-    inside = [g for g in guards if _uses(g[0], d, [*over, *serial])]
-    outside = [g for g in guards if g not in inside] + only
-    cond = all_(*[c for c, _ in inside], nest.value(r.cond, d.env, facts)) if inside else nest.value(r.cond, d.env, facts)
+    outside = [g for g in guards if not _uses(g[0], d, [*over, *serial])] + only
+    cond = all_(*[c for c, _ in guards], nest.value(r.cond, d.env, facts))  # where it does not hold, nothing is read
     sources = tuple(nest.value(x, d.env, facts) for x in r.sources)
     totals = tuple(_cell(f"{stage.name}.red", t.dtype) for t in stage.op.outputs)
     threads = tuple(v for a in over for v in d.loop[a].terms if isinstance(v, Var))
@@ -67,12 +79,12 @@ def cross_thread(nest: Nest, stage: Stage, d: Domain, r: Reduce) -> Stmt:
         first = all_(*[binary("==", to_expr(d.loop[a]), 0) for a in over])
         stores = If(first, stores)
     body = seq(body, guarded(outside, stores))
-    for b in (*parts, *totals):
+    for b in reversed((*parts, *totals)):
         body = Alloc(b, body)
     return nest.wrap(stage, d, data, nest.wrap(stage, d, over, body))
 
 
-def _check(stage: Stage, r: Reduce, data: list[object], tail: tuple[object, ...]) -> None:
+def _check(stage: Stage, r: Reduce, data: list[IterVar], tail: tuple[IterVar, ...]) -> None:
     if any(a in data for a in tail):
         raise ScheduleError(
             "cross-thread-order",
@@ -81,6 +93,28 @@ def _check(stage: Stage, r: Reduce, data: list[object], tail: tuple[object, ...]
         )
     if r.init:
         raise ScheduleError("cross-thread-init", f"the reduction of {stage.name} has an init and cannot run on threads")
+
+
+def _check_threads(stage: Stage, d: Domain, over: list[IterVar]) -> None:
+    """Only the threads of a block can add up, and only a known number of them."""
+    from .nest import to_expr
+
+    for a in over:
+        tag = stage.mark(a).thread.thread_tag  # type: ignore[union-attr]
+        if not tag.startswith("threadIdx."):
+            kind = "a virtual thread" if is_virtual(tag) else "a grid index"
+            raise ScheduleError(
+                "cross-thread-tag",
+                f"the reduction of {stage.name} cannot run on {tag}, which is {kind}: only the threads of a block can "
+                f"add up what they have (`{a.name}`)",
+                legal=["threadIdx.x", "threadIdx.y", "threadIdx.z"],
+            )
+        if d.sizes[a].terms:
+            raise ScheduleError(
+                "cross-thread-extent",
+                f"the reduction of {stage.name} runs on {tag}, whose extent must be a number, not {show(to_expr(d.sizes[a]))}",
+                hint=f"split `{a.name}` by the number of threads and bind the inner part",
+            )
 
 
 def _fold(r: Reduce, parts: tuple[Buffer, ...], sources: tuple[Expr, ...], cond: Expr) -> Stmt:

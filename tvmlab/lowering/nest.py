@@ -17,7 +17,7 @@ from ..core.affine import to_expr as form_expr
 from ..core.build import all_, binary, const, is_const
 from ..core.error import ScheduleError
 from ..core.node import (
-    NOP, OPAQUE, Alloc, Attr, Barrier, Bin, Buffer, Expr, For, If, IterVar, LetStmt, Load, Reduce, Stmt, Store, Var,
+    NOP, OPAQUE, Alloc, Attr, Barrier, Bin, Buffer, Call, Expr, For, If, IterVar, LetStmt, Load, Reduce, Stmt, Store, Var,
 )  # fmt: skip
 from ..core.program import Origin
 from ..core.text import identifier
@@ -105,7 +105,7 @@ class Nest:
         if stage.double_buffer and around is not None:  # the value: the loop over whose iterations it alternates
             made = Attr("double_buffer", self.buffers[stage.op.outputs[0]], around, made)
         if stage.rolling_buffer:
-            made = Attr("rolling_buffer", self.buffers[stage.op.outputs[0]], const(1), made)
+            made = Attr("rolling_buffer", self.buffers[stage.op.outputs[0]], self.window(stage, d), made)
         for t in reversed(stage.op.outputs):
             if t not in self.params and stage.index not in self.owned:
                 made = Alloc(self.buffers[t], made, Origin(stage.name))
@@ -118,6 +118,14 @@ class Nest:
             return None
         s, a = outer[-1]
         return next((x for x in self.bounds.of[s.index].loop[a].terms if isinstance(x, Var)), None)
+
+    def window(self, stage: Stage, d: Domain) -> Expr:
+        """Where the part that an iteration computes begins, one index per dimension."""
+        if stage.layout is not None:
+            raise ScheduleError(
+                "rolling-layout", f"cannot roll {stage.name}: transform_layout gave its memory an order of its own"
+            )
+        return Call("window", tuple(to_expr(d.low[a]) for a in stage.op.axis), "int32", "intrin")
 
     def nest(self, stage: Stage, d: Domain) -> Stmt:
         if not isinstance(stage.op, ComputeOp):
@@ -275,6 +283,8 @@ class Nest:
         """Is this thread axis already a loop around the stage?"""
         outer = d.path[: len(d.path) - len(stage.leaves)]
         tag = stage.mark(a).thread.thread_tag  # type: ignore[union-attr]
+        if any(tag in self.bounds.of[s.index].threads for s, _ in outer):
+            return True
         return any(t.thread_tag == tag for s, b in outer if (t := s.mark(b).thread) is not None)
 
     def prefetched(self, tensor: Any) -> Any:

@@ -10,6 +10,7 @@ from ..core.node import Expr, IterVar, Load
 from ..core.walk import rewrite, substitute
 from ..expr.tensor import ComputeOp, Tensor, substitute_many
 from ..schedule.state import Attach, Fuse, Rebase, Split, Stage, State
+from .crossthread import threads_first
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +21,7 @@ class Ready:
     stages: tuple[Stage, ...]
     home: Mapping[Any, int]
     bodies: Mapping[int, tuple[Expr, ...]]
+    remarks: tuple[str, ...]
 
     def __getitem__(self, index: int) -> Stage:
         return self._table[index]
@@ -35,6 +37,7 @@ def normalise(state: State) -> Ready:
     bodies: dict[int, tuple[Expr, ...]] = {}
     home: dict[Any, int] = {}
     kept: list[Stage] = []
+    remarks: list[str] = []
     opaque = {t for s in state.in_order if not isinstance(s.op, ComputeOp) for t in s.op.inputs}
     for stage in state.in_order:
         op = stage.op
@@ -45,7 +48,8 @@ def normalise(state: State) -> Ready:
             if op.outputs[0] not in opaque:
                 inlined[op.outputs[0]] = (op, bodies[stage.index][0])  # type: ignore[assignment]
                 continue
-            stage = replace(stage, attach=Attach())  # read by what is no te.compute: it stays at the root
+            remarks.append(f"{stage.name} is read by an operation that is no te.compute: it stays at the root")
+            stage = replace(stage, attach=Attach())
         place = state.attach_of(stage)
         kept.append(stage if place is stage.attach else replace(stage, attach=place))
     table = {s.index: s for s in kept}
@@ -54,7 +58,7 @@ def normalise(state: State) -> Ready:
             if table[index].attach.kind == "root":  # the stages of a scan's cell run inside its loop
                 table[index] = replace(table[index], attach=Attach("at", scan.index, scan.op.axis[0]))
     kept = list(table.values())
-    return Ready(state, tuple(_repair(s, table) for s in kept), home, bodies)
+    return Ready(state, tuple(threads_first(_repair(s, table)) for s in kept), home, bodies, tuple(remarks))
 
 
 def _inline(bodies: tuple[Expr, ...], inlined: Mapping[Tensor, tuple[ComputeOp, Expr]]) -> tuple[Expr, ...]:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.affine import lin, number
 from ..core.build import const
-from ..core.node import Buffer, For, Load, Stmt, Store, Var
+from ..core.node import Buffer, Expr, For, IterVar, Load, Stmt, Store, Var
 from ..core.text import identifier
 from ..core.walk import seq
 from ..schedule.state import Stage, is_compute
-from .binding import Binder, Region
+from .binding import Binder, Region, wide_expr
 from .tensorize import tensor_nest
 
 if TYPE_CHECKING:
@@ -63,13 +63,26 @@ def scan_nest(nest: Nest, stage: Stage, d: Domain) -> Stmt:
     updates = seq(*[nest.realize(table[i], seq()) for i in homes])
     loop = nest.wrap(stage, d, stage.leaves, updates)
     for axis in reversed(stage.env_threads):
-        extent = axis.dom.extent if axis.dom is not None else const(1)
-        loop = For(axis.var, const(0), extent, "thread", loop, axis.thread_tag, nest.origin(stage, axis))
+        v, extent = d.threads[axis.thread_tag], thread_extent(nest, stage, axis)
+        loop = For(v, const(0), extent, "thread", loop, axis.thread_tag, nest.origin(stage, axis))
     starts = []
     for out, init in zip(op.outputs, op.init, strict=True):
         home = nest.ready.home[init]
         starts.append(nest.nest(table[home], of[home]) if home in nest.owned else copy(nest, init, out))
     return seq(*starts, loop)
+
+
+def thread_extent(nest: Nest, scan: Stage, axis: IterVar) -> Expr:
+    """As many threads as the axis says, or as the stages in the scan bind."""
+    if axis.dom is not None:
+        return axis.dom.extent
+    for d in nest.bounds.of.values():
+        if any(s.index == scan.index for s, _ in d.path):
+            for a in d.stage.leaves:
+                thread = d.stage.mark(a).thread
+                if thread is not None and thread.thread_tag == axis.thread_tag:
+                    return wide_expr(d.sizes[a])
+    return const(1)
 
 
 def copy(nest: Nest, source: Any, target: Any) -> Stmt:

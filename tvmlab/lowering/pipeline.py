@@ -68,7 +68,7 @@ def loops(
     notes = tuple(owed)
     sizes = tuple(v for v in _shape_variables(params) if v not in params)
     inputs = tuple(i for i, a in enumerate(args) if isinstance(a, Tensor) and isinstance(a.op, PlaceholderOp))
-    return Program((Function(name, params, body, sizes, (("inputs", inputs),)),), notes)
+    return Program((Function(name, params, body, sizes, (("inputs", inputs),)),), notes, ready.remarks)
 
 
 def parameters(state: State, args: Sequence[Any], binds: Mapping[Any, Buffer]) -> tuple[tuple[Any, ...], dict[Any, Buffer]]:

@@ -34,6 +34,7 @@ _LATER = {"create_schedule": "tvmlab.face.api", "Schedule": "tvmlab.face.api", "
           "create_prim_func": "tvmlab.face.api"}  # fmt: skip
 _ABSENT = {
     "SpecializedCondition": "there is one schedule per shape here",
+    "trace": "to look at values while a program runs, register a function that prints and call it with tir.call_packed",
     "hybrid": "write the loops with te.extern and tir.ir_builder, or the computation with te.compute",
     "gradient": "write the gradient as te.compute expressions",
     "extern_primfunc": "there is no TensorIR here: te.extern takes a statement built with tir.ir_builder",

@@ -1,5 +1,7 @@
 """What the tests of passes on real schedules share: loops without and with a pass, and results by the interpreter."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from tvmlab.face.api import build, lower
@@ -33,7 +35,8 @@ def pictures(golden, s, args, name, **options):
 
 
 def run(s, args, arrays, target="interp", config=None):
-    """The last array as the program leaves it, from NaN; the others are its inputs."""
+    """The last array as the program leaves it, from NaN; the others are its inputs. Each pass's result is verified."""
+    config = replace(config or Config(), check=True)
     out = np.full(arrays[-1].shape, np.nan, arrays[-1].dtype)
     build(s, args, target, config=config)(*arrays[:-1], out)
     return out

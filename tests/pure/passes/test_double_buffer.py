@@ -8,7 +8,7 @@ from tvmlab import te
 from tvmlab.core.error import BuildError, LabError
 from tvmlab.core.node import Alloc, Attr, Barrier, Call, Const, Evaluate, For, If
 from tvmlab.core.text import show
-from tvmlab.core.walk import seq
+from tvmlab.core.walk import constant, seq
 from tvmlab.face.api import build, create_schedule
 from tvmlab.lowering.config import Config
 from tvmlab.lowering.passes import get
@@ -93,6 +93,31 @@ def test_a_chain_runs_ahead_together(golden, split):
         pictures(golden, s, args, "double_buffer")
     a = numbers(6, 6)
     assert (run(s, args, [a, a], config=Config(split_loop=split)) == (a + 1)).all()
+
+
+@pytest.mark.parametrize("split", [1, 2])
+def test_a_double_buffer_inside_another(split):
+    """P is computed for each row of Q, Q for each tile of C; both run ahead."""
+    s, args = two_stages_of_tiles()
+    after = with_(s, args)
+    copies = sorted((a.buffer.name, constant(a.buffer.shape[0])) for a in nodes(after, Alloc))
+    assert copies == [("P", 2), ("P", 2), ("Q", 2)]
+    assert not nodes(after, Attr)
+    a = numbers(8, 6)
+    assert (run(s, args, [a, a], config=Config(split_loop=split)) == 2 * (a + 1)).all()
+
+
+def two_stages_of_tiles():
+    A = te.placeholder((8, 6), name="A")
+    P = te.compute((8, 6), lambda i, j: A[i, j] + 1.0, name="P")
+    Q = te.compute((8, 6), lambda i, j: P[i, j] * 2.0, name="Q")
+    C = te.compute((8, 6), lambda i, j: Q[i, j], name="C")
+    s = create_schedule(C.op)
+    s[Q].compute_at(s[C], s[C].split(C.op.axis[0], factor=4)[0])
+    s[P].compute_at(s[Q], Q.op.axis[0])
+    s[P].double_buffer()
+    s[Q].double_buffer()
+    return s, [A, C]
 
 
 def test_what_the_same_iteration_computes_is_not_there_ahead():

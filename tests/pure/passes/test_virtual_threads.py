@@ -135,6 +135,17 @@ def test_what_is_stored_under_a_condition_of_the_thread_depends_on_it():
     assert not nodes(after, If)
 
 
+def test_what_is_stored_in_a_loop_as_long_as_the_thread_says_depends_on_it():
+    def body(v, a, c):
+        t = buffer("t", 1, scope="local")
+        (k,) = ints("k")
+        add = loop(k, v + 1, store(t, 0, load(t, 0) + 1.0))
+        return [Alloc(t, seq(store(t, 0, 0.0), add, store(c, v, load(t, 0))))]
+
+    before = hand(body)
+    same_result(before, virtual_threads(before))
+
+
 def test_a_let_of_the_thread_is_repeated_whole():
     def body(v, a, c):
         x = Var("x")

@@ -16,7 +16,6 @@ Shared memory needs one barrier per iteration instead of two.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from ...core.build import binary, const, not_
@@ -28,6 +27,7 @@ from ...core.walk import constant, map_children, replace, rewrite, seq, walk
 from ..config import DEFAULT, Config
 from ..copies import select, widened
 from ..effects import all_read, all_written, written
+from ..marks import Found, find, producing, without
 from .simplify import NO_FACTS, Simplifier
 
 KEY = "double_buffer"
@@ -48,18 +48,15 @@ def double_buffer(program: Program, config: Config = DEFAULT) -> Program:
     return program.map_bodies(run)
 
 
-@dataclass
-class Found:
-    """A mark: the statements from the loop's body (outermost first) to it."""
-
-    path: list[Any]
-    mark: Attr
+def _mark(s: Stmt, v: Var) -> Found | None:
+    """The first mark that alternates over the loop `v`."""
+    return find(s, lambda mark: mark.key == KEY and mark.value is v)
 
 
 def _visit(s: Any, split: int) -> Any:
-    if type(s) is For and _find(s.body, s.var, []) is not None:
+    if type(s) is For and _mark(s.body, s.var) is not None:
         work = Ahead(s)
-        while (found := _find(work.rest, s.var, [])) is not None:
+        while (found := _mark(work.rest, s.var)) is not None:
             work.take(found)
         return work.result(split)
     if type(s) is Attr and s.key == KEY and not isinstance(s.value, Var):
@@ -98,7 +95,7 @@ class Ahead:
         which = binary("%", binary("-", self.loop.var, self.loop.lo), 2)
         body = select(_wrapped(seq(*produce), found), made, which, "cannot double buffer")
         barrier = Barrier(b.scope) if barriers else None
-        rest = _without(self.rest, found.mark, seq(*consume), made)
+        rest = without(self.rest, found.mark, seq(*consume), made)
         self.rest = select(rest, made, which, "cannot double buffer")
         self.first.append(seq(barrier, fresh(body, {self.loop.var: self.loop.lo})))
         self.heads.append(seq(barrier, self._next(body)))
@@ -164,27 +161,17 @@ def _wrapped(body: Stmt, found: Found) -> Stmt:
     return body
 
 
-def _find(s: Stmt, v: Var, path: list[Any]) -> Found | None:
-    """The first mark in the loop's body that alternates over the loop `v`."""
-    if type(s) is Attr and s.key == KEY and s.value is v:
-        return Found(path, s)
-    inner = s.stmts if type(s) is Seq else [c for n in s.CHILDREN if isinstance(c := getattr(s, n), Stmt)]
-    for c in inner:
-        found = _find(c, v, [*path, s])
-        if found is not None:
-            return found
-    return None
-
-
 def _check_loop(loop: For, found: Found) -> None:
     between = next((s for s in found.path if type(s) is For), None)
     if loop.kind in ("serial", "unrolled") and between is None:
         return
-    name, guilty = found.mark.about.name, between or loop
+    name = found.mark.about.name
+    why = f"`{loop.var.name}`, is {loop.kind}: its iterations do not run one after another"
+    if between is not None:
+        why = f"`{loop.var.name}`, has the loop `{between.var.name}` in between"
     raise LabError(
         "double-buffer-loop",
-        f"cannot double buffer {name}: the loop it is computed in, `{guilty.var.name}`, is {guilty.kind}: "
-        "its iterations do not run one after another",
+        f"cannot double buffer {name}: the loop it is computed in, {why}",
         hint=f"attach it to a serial loop: s[{name}].compute_at(consumer, axis)",
     )
 
@@ -192,18 +179,14 @@ def _check_loop(loop: For, found: Found) -> None:
 def _parts(body: Stmt, b: Buffer) -> tuple[list[Stmt], list[Stmt], bool]:
     """What computes the buffer, what uses it, and whether barriers separate them (which are left out)."""
     stmts = list(body.stmts) if type(body) is Seq else [body]
-    last = max((k for k, s in enumerate(stmts) if _writes(s, b)), default=-1)
-    produce, consume = stmts[: last + 1], stmts[last + 1 :]
+    count = producing(body, b)
+    produce, consume = stmts[:count], stmts[count:]
     barriers = False
     if produce and type(produce[0]) is Barrier:
         produce, barriers = produce[1:], True
     if consume and type(consume[0]) is Barrier:
         consume, barriers = consume[1:], True
     return produce, consume, barriers
-
-
-def _writes(s: Stmt, b: Buffer) -> bool:
-    return b.data in all_written(s)
 
 
 def _written_outside(s: Any, skip: set[int]) -> set[Any]:
@@ -217,14 +200,3 @@ def _written_outside(s: Any, skip: set[int]) -> set[Any]:
             if c is not None:
                 found |= _written_outside(c, skip)
     return found
-
-
-def _without(s: Any, mark: Attr, body: Stmt, allocated: Any) -> Any:
-    """`s` with `body` in the place of the mark, and without the allocations that moved out of the loop."""
-    if s is mark:
-        return body
-    if type(s) is Alloc and s.buffer in allocated:
-        return _without(s.body, mark, body, allocated)
-    if type(s) is Seq:
-        return seq(*[_without(x, mark, body, allocated) for x in s.stmts])
-    return map_children(s, lambda c: _without(c, mark, body, allocated) if isinstance(c, Stmt) else c)

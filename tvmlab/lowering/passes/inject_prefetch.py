@@ -75,7 +75,7 @@ class Region:
         self.buffer, self.where = buffer, where
         self.bounds: list[tuple[Lin, Lin]] | None = None
 
-    def add(self, n: Any, facts: Facts, inner: frozenset[Var]) -> None:
+    def add(self, n: Any, facts: Facts, inner: frozenset[Any]) -> None:
         """`inner`: variables bound inside the statement, over which the region spreads."""
         if type(n) is For:
             facts = facts.with_loop(n.var, n.lo, n.extent)
@@ -89,7 +89,7 @@ class Region:
                 if c is not None:
                     self.add(c, facts, inner)
 
-    def _spread(self, index: Expr, k: int, facts: Facts, inner: frozenset[Var]) -> tuple[Lin, Lin]:
+    def _spread(self, index: Expr, k: int, facts: Facts, inner: frozenset[Any]) -> tuple[Lin, Lin]:
         if affine.reads_memory(index):
             raise LabError(
                 "prefetch-index",

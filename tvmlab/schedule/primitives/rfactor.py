@@ -4,7 +4,7 @@ from dataclasses import replace as change
 from typing import Any
 
 from ...core.affine import Lin, lin, to_expr, var
-from ...core.build import all_, binary, const
+from ...core.build import all_, binary, const, is_const
 from ...core.error import ScheduleError
 from ...core.node import DATA, REDUCE, Expr, IterVar, Load, Range, Reduce, Var
 from ...core.walk import substitute
@@ -71,10 +71,12 @@ def _factored(
         raise ScheduleError("rfactor-mixed", f"cannot rfactor {stage.name}: {named(state, mixed[0])} mixes data and reduction axes")
     roots = {a: lin(a.dom.extent) for a in (*op.axis, *op.reduce_axis) if a.dom is not None}
     sizes = rel.extents(stage, roots)
-    reducing = rel.derived_from(stage, op.reduce_axis)
-    own = [a for a in stage.leaves if a in reducing and a is not axis]
+    touched = _touched(stage, op, axis)
+    reducing = rel.derived_from(stage, touched)
+    own = [a for a in op.reduce_axis if a not in touched]  # whole, whatever was done to them; the classic order
+    own += [a for a in stage.leaves if a in reducing and a is not axis]
     factored = IterVar(_range(sizes[axis], axis.dtype), Var(axis.name, axis.dtype), DATA)
-    kept = [IterVar(_range(sizes[a], a.dtype), Var(a.name, a.dtype), REDUCE) for a in own]
+    kept = [_kept(a, op, sizes[a]) for a in own]
     at: dict[IterVar, Lin] = {axis: var(factored.var), **{a: var(k.var) for a, k in zip(own, kept, strict=True)}}
     back = rel.values_up(stage, at, sizes)
     values: dict[Any, Any] = {}
@@ -88,6 +90,23 @@ def _factored(
     data = (*op.axis[:position], factored, *op.axis[position:])
     partial = _partial(unique_name(state, f"{op.name}.rf"), op, r, data, kept, sources, cond)
     return partial, _final(op, r, partial, factored, position)
+
+
+def _touched(stage: Stage, op: ComputeOp, axis: IterVar) -> tuple[IterVar, ...]:
+    """The reduction's root axes that the factored axis was made from, and those fused with them."""
+    family = {r: rel.derived_from(stage, (r,)) for r in op.reduce_axis}
+    found = {axis}
+    for _ in op.reduce_axis:
+        for made in family.values():
+            if made & found:
+                found |= made
+    return tuple(r for r in op.reduce_axis if r in found)
+
+
+def _kept(a: IterVar, op: ComputeOp, size: Lin) -> IterVar:
+    """An axis the partial stage folds over: the operation's own where that is whole, else one of the same variable."""
+    whole = a in op.reduce_axis and a.dom is not None and is_const(a.dom.min, 0)
+    return a if whole else IterVar(_range(size, a.dtype), a.var, REDUCE)
 
 
 def _partial(

@@ -34,8 +34,8 @@ def folder() -> Path | None:
     return base / "tvmlab" / "objects"
 
 
-def key(text: str, made: Settings, vectorise: bool) -> str:
-    parts = (VERSION, str(OPT_LEVEL), str(vectorise), made.triple, made.cpu, made.features, text)
+def key(text: str, made: Settings, work: str) -> str:
+    parts = (VERSION, str(OPT_LEVEL), work, made.triple, made.cpu, made.features, text)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

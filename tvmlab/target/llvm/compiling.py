@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...core import dtype as dt
 from ...core.error import BuildError
-from ...core.node import For, Var
+from ...core.node import For, Stmt, Store, Var
 from ...core.program import Function, Program
-from ...core.walk import walk
+from ...core.walk import children
 from ..base import Compiled, Target
 from . import cache, export, imports, jit
 from .builder import Module
@@ -20,6 +20,7 @@ from .calls import PACKED, Callbacks
 from .emit import FAILED, NO_MEMORY, emit_module, refused, signature, symbol_of
 from .parallel import IN_PROCESS, Threads
 
+LONG = 500  # lines of IR from which on a program of vectors gets the short pipeline
 FP = {"contract": "contract ", "strict": "", "fast": "fast "}  # the function attribute `fp`
 
 
@@ -51,16 +52,17 @@ def compile(program: Program, target: Target) -> Compiled:
     """
     made, fn = jit.settings(target), program.entry
     module = generate(program, target)
-    text, vectorise = module.text(IN_PROCESS), wants_vectoriser(program)
+    text = module.text(IN_PROCESS)
+    work = effort(program, text)
     extra: dict[str, Any] = {
         "export": lambda path: extra.update(symbol=export.export(program, target, path)),
-        "optimised": lambda: jit.optimised(text, made, vectorise),
+        "optimised": lambda: jit.optimised(text, made, work),
         "symbol": symbol_of(fn),
         "status": True,
     }
     why = jit.runnable(made)
     if why:
-        return Compiled(_refuse(fn.name, why), text, lambda: text, lambda: jit.assembly(text, made, vectorise), extra)
+        return Compiled(_refuse(fn.name, why), text, lambda: text, lambda: jit.assembly(text, made, work), extra)
     symbols = resolve(module, fn.name)
     callbacks, threads = None, None
     if module.sites:
@@ -70,13 +72,11 @@ def compile(program: Program, target: Target) -> Compiled:
         threads = Threads(target.threads)
         symbols.update(threads.symbols())
         extra["set_num_threads"] = threads.set
-    code, extra["cached"] = cache.through(
-        cache.key(text, made, vectorise), lambda: jit.compile_object(text, made, vectorise)
-    )
+    code, extra["cached"] = cache.through(cache.key(text, made, work), lambda: jit.compile_object(text, made, work))
     library = jit.link(code, (symbol_of(fn),), symbols)
     raw, call = make_calls(fn, library, module.fails, callbacks, threads)
     extra.update(object=code, raw=raw)
-    return Compiled(call, text, lambda: text, lambda: jit.assembly(text, made, vectorise), extra)
+    return Compiled(call, text, lambda: text, lambda: jit.assembly(text, made, work), extra)
 
 
 def resolve(module: Module, name: str) -> dict[str, int]:
@@ -96,21 +96,31 @@ def resolve(module: Module, name: str) -> dict[str, int]:
     return found
 
 
-def wants_vectoriser(program: Program) -> bool:
-    """Are there innermost loops without vectors, for LLVM to vectorise as it can?"""
-    return any(_scalar_inside(fn.body) for fn in program.functions)
+def effort(program: Program, text: str) -> str:
+    """What of LLVM's passes the program needs, see `jit.optimise`."""
+    if any(_has_scalar_loop(fn.body)[1] for fn in program.functions):
+        return "loops"
+    return "vectors" if text.count("\n") < LONG else "long"
 
 
-def _scalar_inside(body: Any) -> bool:
-    """Is there a loop that LLVM will see as an innermost one, and that has no vectors?"""
-    nests = [s for s in walk(body) if type(s) is For and s.kind != "unrolled"]
-    for s in nests:
-        inside = list(walk(s.body))
-        if any(type(x) is For and x.kind != "unrolled" for x in inside):
-            continue
-        if not any(dt.lanes(x.dtype) > 1 for x in inside if hasattr(x, "dtype")):
-            return True
-    return False
+def _has_scalar_loop(s: Any) -> tuple[bool, bool]:
+    """(has loops, has a loop that LLVM will see as an innermost one and that stores no vectors)"""
+    if type(s) is For and s.kind != "unrolled":
+        loops, scalar = _has_scalar_loop(s.body)
+        return True, scalar if loops else not any(_stores_vector(x) for x in statements(s.body))
+    found = [_has_scalar_loop(x) for x in children(s) if isinstance(x, Stmt)]
+    return any(f[0] for f in found), any(f[1] for f in found)
+
+
+def statements(s: Stmt) -> Iterator[Stmt]:
+    yield s
+    for x in children(s):
+        if isinstance(x, Stmt):
+            yield from statements(x)
+
+
+def _stores_vector(s: Stmt) -> bool:
+    return type(s) is Store and (dt.lanes(s.value.dtype) > 1 or any(dt.lanes(i.dtype) > 1 for i in s.indices))
 
 
 # ---------------------------------------------------------------- calling

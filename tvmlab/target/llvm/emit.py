@@ -235,7 +235,7 @@ class Body(Values):
                 self.slots[buffer] = slot = self.name()
                 count = max(1, size // dt.nbytes(buffer.dtype))
                 self.entry.append(f"  {slot} = alloca [{count} x {self.m.stored(buffer.dtype)}], align 64")
-            self.settle(buffer, self.slots[buffer], 64)
+            self.settle(buffer, self.slots[buffer], 64, size // dt.nbytes(buffer.dtype))
             return ""
         elements = self.lin(buffer.shape[0]) if buffer.shape else Lin(1)
         for extent in buffer.shape[1:]:

@@ -28,6 +28,8 @@ def export(program: Program, target: Target, path: str | Path) -> str:
 
     A program without a name of its own (`main`) gets the file's.
     """
+    from .compiling import effort
+
     path = Path(path)
     if program.entry.name == "main":
         named = replace(program.entry, name=_identifier(path.stem))
@@ -36,24 +38,18 @@ def export(program: Program, target: Target, path: str | Path) -> str:
     if path.suffix not in kinds:
         raise BuildError("export-kind", f"cannot export to `{path.name}`: unknown kind of file", legal=kinds)
     text, made = standalone_text(program, target), jit.settings(target)
-    vectorise = _vectorise(program)
+    work = effort(program, text)
     if path.suffix == ".ll":
         path.write_text(text)
     elif path.suffix == ".s":
-        path.write_text(jit.assembly(text, made, vectorise))
+        path.write_text(jit.assembly(text, made, work))
     elif path.suffix == ".o":
-        path.write_bytes(jit.compile_object(text, made, vectorise))
+        path.write_bytes(jit.compile_object(text, made, work))
     else:
-        link_library(jit.compile_object(text, made, vectorise), path, made)
+        link_library(jit.compile_object(text, made, work), path, made)
     symbol = symbol_of(program.entry)
     path.with_suffix(".h").write_text(header(program.entry, symbol, f"@{symbol}_threads = global" in text))
     return symbol
-
-
-def _vectorise(program: Program) -> bool:
-    from .compiling import wants_vectoriser
-
-    return wants_vectoriser(program)
 
 
 def standalone_text(program: Program, target: Target) -> str:

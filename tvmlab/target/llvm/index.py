@@ -84,6 +84,10 @@ class Indexing(Code):
             return type(self.env.get(e)) is Lin  # type: ignore[call-overload]
         if kind is Bin:
             return e.op in INDEX_OPS and self.is_index(e.a) and self.is_index(e.b)  # type: ignore[attr-defined]
+        if kind is Ramp:
+            return self.is_index(e.base) and self.is_index(e.stride)  # type: ignore[attr-defined]
+        if kind is Broadcast:
+            return self.is_index(e.value)  # type: ignore[attr-defined]
         return kind is Const
 
     def term(self, operand: str, nonneg: bool = False) -> Lin:

@@ -17,12 +17,16 @@ CLOSE = 4  # strides up to this are loaded as whole vectors and shuffled
 
 @dataclass(frozen=True)
 class Place:
-    """Where a buffer lives: the operand of its address, its dtype, and the bytes the address is a multiple of."""
+    """Where a buffer lives: the operand of its address, its dtype, the bytes the address is a multiple of.
+
+    `size`: elements, of a stack slot of this function (else 0).
+    """
 
     pointer: str
     dtype: str
     align: int
     buffer: Any
+    size: int = 0
 
 
 class Memory(Indexing):
@@ -38,9 +42,9 @@ class Memory(Indexing):
             )
         return found
 
-    def settle(self, buffer: Any, pointer: str, align: int) -> None:
+    def settle(self, buffer: Any, pointer: str, align: int, size: int = 0) -> None:
         """From here on `buffer` is at `pointer`."""
-        made = Place(pointer, buffer.dtype, align, buffer)
+        made = Place(pointer, buffer.dtype, align, buffer, size)
         self.places[buffer] = made
         self.places[buffer.data] = made
         if buffer.logical is not None:
@@ -143,8 +147,16 @@ class Memory(Indexing):
                 found = self.loaded(self.op(f"load {stored}, ptr {p}, align {align}"), dtype)
                 self.loads.put(place.pointer, at, n, found)
             return found
+        if self.is_private(place, at, n):
+            whole = self._load_contiguous(place, at, None, dtype)
+            t = self.m.type(dtype)
+            return self.op(f"select <{n} x i1> {mask}, {t} {whole}, {t} zeroinitializer")
         p = self.address(place, at, inside=False)
         return self.loaded(self.masked_load(stored, p, align, mask, n), dtype)
+
+    def is_private(self, place: Place, at: Lin, n: int) -> bool:
+        """Are all lanes in a stack slot, masked or not? Then a selection will do, and the slot can be a register."""
+        return not at.terms and 0 <= at.const <= place.size - n
 
     def all_on(self, n: int) -> str:
         return self.splat("i1", "true", n)
@@ -245,6 +257,11 @@ class Memory(Indexing):
         if straight is not None and straight[1] == 1:
             if everywhere:
                 self._write(place, straight[0], value, dtype)
+                return
+            if self.is_private(place, straight[0], n):
+                t, old = self.m.type(dtype), self._load_contiguous(place, straight[0], None, dtype)
+                both = self.op(f"select <{n} x i1> {mask}, {t} {value}, {t} {old}")
+                self._write(place, straight[0], both, dtype)
                 return
             self._masked_store(place, straight[0], self.to_store(value, dtype), mask or "", n)
         elif straight is not None and everywhere:

@@ -251,18 +251,42 @@ def _bin(c: Values, e: Bin) -> str:
     if op in LOGIC:
         return _logic(c, e)
     if op in COMPARE:
-        if a.dtype in ("int32", "int64") and c.is_index(a) and c.is_index(b):
-            return _compare_indices(c, e)
+        if dt.element(a.dtype) in ("int32", "int64") and c.is_index(a) and c.is_index(b):
+            return _compare_indices(c, e) if dt.lanes(a.dtype) == 1 else _compare_ramps(c, e)
         return c.compare(op, a.dtype, c.value(a), c.value(b))
     return c.binary(op, e.dtype, c.value(a), c.value(b))
+
+
+def _holds(op: str, d: int) -> bool:
+    """Is `d op 0`?"""
+    return {"<": d < 0, "<=": d <= 0, ">": d > 0, ">=": d >= 0, "==": d == 0, "!=": d != 0}[op]
+
+
+def _compare_ramps(c: Values, e: Bin) -> str:
+    """A mask such as `[i*16:i*16 + 16] < n`: lane*stride against one number, computed once where it is visible."""
+    a, b, n = c.ramp(e.a), c.ramp(e.b), dt.lanes(e.dtype)
+    if a is None or b is None:
+        return c.compare(e.op, e.a.dtype, c.value(e.a), c.value(e.b))
+    base, stride = a[0].plus(b[0], -1), a[1] - b[1]
+    if not base.terms:
+        lanes = [_holds(e.op, base.const + stride * i) for i in range(n)]
+        if len(set(lanes)) == 1:
+            return c.splat("i1", "true" if lanes[0] else "false", n)
+        return f"<{', '.join('i1 true' if x else 'i1 false' for x in lanes)}>"
+    element = dt.element(e.a.dtype)
+    t, limit = c.m.type(element), c.operand(base.scaled(-1), element)
+    key = ("mask", e.op, stride, n, element, limit)
+    found = c.known(key)
+    if found is None:
+        steps = integers(t, range(0, n * stride, stride)) if stride else "zeroinitializer"
+        found = c.once(key, f"icmp {SIGNED[e.op]} {c.m.type(e.a.dtype)} {steps}, {c.splat(t, limit, n)}")
+    return found
 
 
 def _compare_indices(c: Values, e: Bin) -> str:
     difference = c.lin(e.a).plus(c.lin(e.b), -1)
     if not difference.terms:
-        d, op = difference.const, e.op
-        holds = {"<": d < 0, "<=": d <= 0, ">": d > 0, ">=": d >= 0, "==": d == 0, "!=": d != 0}[op]
-        return "true" if holds else "false"
+        return "true" if _holds(e.op, difference.const) else "false"
     x, y = c.i64(c.lin(e.a)), c.i64(c.lin(e.b))
     return c.once(("cmp", e.op, x, y), f"icmp {SIGNED[e.op]} i64 {x}, {y}")
 

@@ -43,6 +43,7 @@ LLVM_HAS = {
     "sqrt": "sqrt", "fabs": "fabs", "abs": "fabs", "floor": "floor", "ceil": "ceil", "trunc": "trunc",
     "nearbyint": "nearbyint", "round": "round",
 }  # fmt: skip
+POLYNOMIALS = {"exp": "vec_exp", "tanh": "vec_tanh"}  # what has vectors of its own; the rest is called lane by lane
 DIVISIONS = {"//": "floor_divide", "%": "floor_modulo", "truncdiv": "trunc_divide", "truncmod": "trunc_modulo"}
 SHIFTS = {"<<": "shl", ">>": "ashr"}
 SHARE_FROM = 4  # statements in a row, from which on equal parts get a name
@@ -420,6 +421,8 @@ def _vector_function(p: NumbaPrinter, e: Call, name: str) -> str:
     if name in ("abs", "fabs"):
         p.operator()
         return p.helper("absolute")
+    if name in POLYNOMIALS:
+        return p.helper(POLYNOMIALS[name])
     if name in MATH:
         function = MATH[name].split("(")[0]
         return p.make(f"vec_{name}", "lanewise2" if len(e.args) == 2 else "lanewise", function)

@@ -162,6 +162,83 @@ def elementwise(name):
     return function
 
 
+# (magic: 1.5 * 2**mantissa, its bits), mantissa, bias, smallest and largest argument, ln 2 in two parts, polynomial
+EXP_SINGLE = (
+    (12582912.0, 0x4B400000), 23, 127, (-104.0, 89.0), (0.693359375, -2.12194440e-4),
+    (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1),
+)  # fmt: skip
+EXP_DOUBLE = (
+    (6755399441055744.0, 0x4338000000000000), 52, 1023, (-746.0, 710.0), (6.93145751953125e-1, 1.42860682030941723e-6),
+    tuple(1.0 / math.factorial(n) for n in range(13, 1, -1)),
+)  # fmt: skip
+
+
+def polynomial(builder, x, coefficients):
+    """The highest power's coefficient comes first."""
+    value = like(x, coefficients[0])
+    for c in coefficients[1:]:
+        value = builder.fadd(builder.fmul(value, x), like(x, c))
+    return value
+
+
+def exp_lanes(builder, x):
+    """2**n * e**r with n = x / ln 2 rounded; scaled in two steps, so that tiny results round once."""
+    table = EXP_SINGLE if x.type.element == ir.FloatType() else EXP_DOUBLE
+    (magic, magic_bits), mantissa, bias, (least, most), (high, low), coefficients = table
+    inside = builder.select(builder.fcmp_ordered("<", x, like(x, most)), x, like(x, most))
+    inside = builder.select(builder.fcmp_ordered(">", inside, like(x, least)), inside, like(x, least))
+    shifted = builder.fadd(builder.fmul(inside, like(x, 1.4426950408889634)), like(x, magic))
+    n = builder.fsub(shifted, like(x, magic))
+    r = builder.fsub(inside, builder.fmul(n, like(x, high)))
+    r = builder.fsub(r, builder.fmul(n, like(x, low)))
+    result = builder.fmul(polynomial(builder, r, coefficients), builder.fmul(r, r))
+    result = builder.fadd(builder.fadd(result, r), like(x, 1.0))
+    power = builder.bitcast(shifted, same_shape(x.type, ir.IntType(32 if mantissa == 23 else 64)))
+    power = builder.sub(power, like(power, magic_bits))
+    half_power = builder.ashr(power, like(power, 1))
+    for part in (half_power, builder.sub(power, half_power)):
+        scale = builder.shl(builder.add(part, like(part, bias)), like(part, mantissa))
+        result = builder.fmul(result, builder.bitcast(scale, x.type))
+    return builder.select(builder.fcmp_unordered("uno", x, x), x, result)
+
+
+@intrinsic
+def vec_exp(typingctx, x):
+    """e to the power of every lane, to one unit in the last place"""
+
+    def build(context, builder, sig, args):
+        return exp_lanes(builder, args[0])
+
+    return x(x), build
+
+
+TANH_SINGLE = (-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1)
+TANH_ABOVE = (-9.64399179425052238628e-1, -9.92877231001918586564e1, -1.61468768441708447952e3)
+TANH_BELOW = (1.0, 1.12811678491632931402e2, 2.23548839060100448583e3, 4.84406305325125486048e3)
+
+
+@intrinsic
+def vec_tanh(typingctx, x):
+    """The hyperbolic tangent of every lane, to two units in the last place"""
+
+    def build(context, builder, sig, args):
+        x = args[0]
+        square = builder.fmul(x, x)
+        if x.type.element == ir.FloatType():
+            ratio = polynomial(builder, square, TANH_SINGLE)
+        else:
+            ratio = builder.fdiv(polynomial(builder, square, TANH_ABOVE), polynomial(builder, square, TANH_BELOW))
+        near = builder.fadd(builder.fmul(x, builder.fmul(square, ratio)), x)
+        name = f"llvm.%s.{shape_name(x.type)}"
+        size = llvm_function(builder, name % "fabs", x.type, [x])
+        grown = builder.fadd(exp_lanes(builder, builder.fadd(size, size)), like(x, 1.0))
+        far = builder.fsub(like(x, 1.0), builder.fdiv(like(x, 2.0), grown))
+        far = llvm_function(builder, name % "copysign", x.type, [far, x])
+        return builder.select(builder.fcmp_ordered(">", size, like(x, 0.625)), far, near)
+
+    return x(x), build
+
+
 def resolve(typingctx, function, arguments):
     """The type of a scalar function, and its signature for these arguments."""
     kind = typingctx.resolve_value_type(function)

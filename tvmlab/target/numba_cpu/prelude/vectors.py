@@ -236,7 +236,9 @@ def prefetch(typingctx, array, index):
     """Bring the cache line of array[index] near."""
 
     def build(context, builder, sig, args):
-        where = element_pointer(context, builder, sig.args[0], *args)
+        array, index = args
+        data = context.make_array(sig.args[0])(context, builder, array).data
+        where = builder.gep(data, [index])  # which may lie beyond the array
         where = builder.bitcast(where, ir.IntType(8).as_pointer())
         hints = [ir.IntType(32)(n) for n in (0, 3, 1)]
         llvm_function(builder, "llvm.prefetch.p0", ir.VoidType(), [where, *hints])

@@ -1,0 +1,1 @@
+"""What is seen: plain data for the front end, and still pictures."""
