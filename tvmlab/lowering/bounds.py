@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..core.affine import Atom, Facts, Lin, lin, loads, nonneg, number, opaque, relax, to_expr, upper, var
+from ..core.affine import Atom, Facts, Lin, lin, loads, nonneg, number, opaque, reads_memory, relax, to_expr, upper, var
 from ..core.build import binary
 from ..core.node import OPAQUE, Expr, IterVar, Range, Reduce, Var
 from ..core.text import identifier
@@ -153,6 +153,8 @@ class Bounds:
         layers = self._scope(stage, outer)
         for consumer in self.of.values():
             for read in self._reads(consumer.stage, stage):
+                if not self._under(stage, consumer):
+                    return None
                 region = self._region(read, consumer, stage, outer, layers)
                 if region is None:
                     return None
@@ -182,28 +184,20 @@ class Bounds:
     ) -> list[tuple[Lin, Lin]] | None:
         if indices is None:
             return None
-        relaxed = self._relaxed(consumer, stage, outer, scope)
-        if relaxed is None:
-            return None
+        relaxed = self._relaxed(consumer, outer, scope)
         region = []
         for e, declared in zip(indices, self._declared(stage), strict=True):
             first = lin(e.min if isinstance(e, Range) else e, consumer.facts, consumer.env)
             last = first + lin(e.extent, consumer.facts, consumer.env) - 1 if isinstance(e, Range) else first
             lo, hi = relax(first, consumer.facts, relaxed, -1), relax(last, consumer.facts, relaxed, 1)
-            if lo is None or hi is None or _depends(lo, relaxed) or _depends(hi, relaxed):
+            if lo is None or hi is None or reads_memory(to_expr(lo)) or reads_memory(to_expr(hi)) or _depends(lo, relaxed) or _depends(hi, relaxed):
                 lo, hi = declared[0], declared[0] + declared[1] - 1
             region.append((lo, hi))
         return region
 
-    def _relaxed(
-        self, consumer: Domain, stage: Stage, outer: list[tuple[Stage, IterVar]], scope: str
-    ) -> list[Var] | None:
+    def _relaxed(self, consumer: Domain, outer: list[tuple[Stage, IterVar]], scope: str) -> list[Var]:
         """The loop variables of the consumer that the producer's region must cover."""
         inside = {a for _, a in outer}
-        at = stage.attach
-        if at.kind == "at" and at.axis not in {a for _, a in consumer.path}:
-            self._not_under(stage, consumer.stage)
-            return None
         storage = rank(scope) or 0
         found: list[Var] = []
         for s, a in consumer.path:
@@ -220,9 +214,19 @@ class Bounds:
     def _loop_value(self, s: Stage, a: IterVar, consumer: Domain) -> Lin:
         return (consumer if s.index == consumer.stage.index else self.of[s.index]).loop[a]
 
-    def _not_under(self, stage: Stage, consumer: Stage) -> None:
-        if (stage, consumer) not in self.outside:
-            self.outside.append((stage, consumer))
+    def _under(self, stage: Stage, consumer: Domain) -> bool:
+        """Is the consumer's read inside the loop that the producer is attached to? If not, remember it."""
+        at = stage.attach
+        if at.kind != "at":
+            return True
+        path = consumer.path
+        if consumer.stage.op.kind == "scan":  # it reads the initial values before its own loop
+            path = path[: len(path) - len(consumer.stage.leaves)]
+        if any(a is at.axis for _, a in path):
+            return True
+        if (stage, consumer.stage) not in self.outside:
+            self.outside.append((stage, consumer.stage))
+        return False
 
     def _declared(self, stage: Stage) -> list[tuple[Lin, Lin]]:
         return [(lin(a.dom.min), lin(a.dom.extent)) for a in stage.op.axis if a.dom is not None]

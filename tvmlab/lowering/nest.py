@@ -26,7 +26,7 @@ from ..expr.reduce import combine
 from ..expr.tensor import ComputeOp
 from ..schedule import relations as rel
 from ..schedule.scopes import rank
-from ..schedule.state import Fuse, Stage, is_input
+from ..schedule.state import Fuse, Stage, Transform, is_input
 from .bounds import Bounds, Domain
 from .crossthread import cross_thread
 from .normalise import Ready
@@ -417,8 +417,9 @@ def aligned(stage: Stage, shape: Sequence[Expr]) -> tuple[Expr, ...] | None:
         return None
     strides: list[Expr] = []
     step: Expr = const(1)
+    dimensions = next((r.transformed for r in stage.relations if isinstance(r, Transform)), stage.op.axis)
     for k in reversed(range(len(shape))):
-        axis = stage.op.axis[k]
+        axis = dimensions[k]
         if axis in stage.align:
             factor, offset = stage.align[axis]
             lack = simplify(binary("%", binary("-", binary("+", offset, factor), binary("%", step, factor)), factor))
