@@ -18,7 +18,7 @@ from ..core.node import OPAQUE, Expr, IterVar, Range, Reduce, Var
 from ..core.text import identifier
 from ..expr.intrin import TensorComputeOp
 from ..schedule import relations as rel
-from ..schedule.scopes import default_scope, rank, thread_rank
+from ..schedule.scopes import default_scope, rank, thread_key, thread_rank
 from ..schedule.state import Stage, is_input
 from .normalise import Ready
 
@@ -102,6 +102,9 @@ class Bounds:
             low[stage.op.axis[0]], extent[stage.op.axis[0]] = scan.env[scan.stage.op.axis[0].var], number(1)
             return low, extent
         if stage.is_output or not stage.op.axis or stage.op.kind == "scan" or self._is_scan_init(stage):
+            for consumer in self.of.values():
+                if any(True for _ in self._reads(consumer.stage, stage)):
+                    self._under(stage, consumer)
             return low, extent
         region = self._needed(stage, outer)
         if region is not None:
@@ -118,15 +121,15 @@ class Bounds:
         stage = d.stage
         labels = self.ready.state.labels
         d.threads = {a.thread_tag: Var(a.name, a.dtype) for a in stage.env_threads}
-        open_threads = {tag: var(v) for s, _ in outer for tag, v in self.of[s.index].threads.items()}
+        open_threads: dict[Any, Lin] = {tag: var(v) for s, _ in outer for tag, v in self.of[s.index].threads.items()}
         open_threads.update(
-            {t.thread_tag: self.of[s.index].loop[a] for s, a in outer if (t := s.mark(a).thread) is not None}
+            {thread_key(t): self.of[s.index].loop[a] for s, a in outer if (t := s.mark(a).thread) is not None}
         )
         for leaf in stage.leaves:
             thread = stage.mark(leaf).thread
             extent = d.sizes[leaf]
-            if thread is not None and thread.thread_tag in open_threads:
-                d.loop[leaf] = open_threads[thread.thread_tag]
+            if thread is not None and thread_key(thread) in open_threads:
+                d.loop[leaf] = open_threads[thread_key(thread)]
                 for v in d.loop[leaf].terms:
                     if v not in facts.ranges:  # launched around a scan, as many as its stages bind
                         facts = facts.with_range(v, number(0), extent - 1)

@@ -25,7 +25,7 @@ from ..core.walk import map_children, seq, substitute
 from ..expr.reduce import combine
 from ..expr.tensor import ComputeOp
 from ..schedule import relations as rel
-from ..schedule.scopes import rank
+from ..schedule.scopes import rank, thread_key
 from ..schedule.state import Fuse, Stage, Transform, is_input
 from .bounds import Bounds, Domain
 from .crossthread import cross_thread
@@ -282,10 +282,10 @@ class Nest:
     def is_open(self, stage: Stage, d: Domain, a: IterVar) -> bool:
         """Is this thread axis already a loop around the stage?"""
         outer = d.path[: len(d.path) - len(stage.leaves)]
-        tag = stage.mark(a).thread.thread_tag  # type: ignore[union-attr]
-        if any(tag in self.bounds.of[s.index].threads for s, _ in outer):
+        key = thread_key(stage.mark(a).thread)
+        if any(key in self.bounds.of[s.index].threads for s, _ in outer):
             return True
-        return any(t.thread_tag == tag for s, b in outer if (t := s.mark(b).thread) is not None)
+        return any(thread_key(t) == key for s, b in outer if (t := s.mark(b).thread) is not None)
 
     def prefetched(self, tensor: Any) -> Any:
         stage = self.ready.state.stage_of(tensor)

@@ -11,7 +11,7 @@ from ..core.error import ScheduleError
 from ..core.node import IterVar
 from ..core.text import show
 from ..schedule.guard import loop_lines, name, named, place
-from ..schedule.scopes import is_virtual, rank, thread_rank
+from ..schedule.scopes import is_virtual, rank, thread_key, thread_rank
 from ..schedule.state import Stage, State, is_input
 from .bounds import Bounds
 
@@ -84,7 +84,7 @@ def threads(bounds: Bounds) -> list[ScheduleError]:
     """Stages that share a thread axis must agree on its extent; virtual threads need a constant one."""
     found: list[ScheduleError] = []
     state = _state(bounds)
-    seen: dict[str, tuple[Lin, Stage, IterVar]] = {}
+    seen: dict[object, tuple[Lin, Stage, IterVar]] = {}
     for d in bounds.of.values():
         own: dict[str, IterVar] = {}
         for a in d.stage.leaves:
@@ -104,16 +104,16 @@ def threads(bounds: Bounds) -> list[ScheduleError]:
                     )
                 )
                 continue
-            if is_virtual(tag):
-                if extent.terms:
-                    found.append(_not_constant(state, d.stage, a, tag, extent))
+            if is_virtual(tag) and extent.terms:
+                found.append(_not_constant(state, d.stage, a, tag, extent))
                 continue
             if thread.dom is not None and (lin(thread.dom.extent) - extent).key != Lin({}, 0).key:
                 found.append(_disagree(state, tag, d.stage, a, extent, f"{tag} itself", lin(thread.dom.extent)))
-            if tag in seen and _same_kernel(bounds, seen[tag][1], d.stage) and (seen[tag][0] - extent).key != Lin({}, 0).key:
-                other, stage, axis = seen[tag]
+            key = thread_key(thread)
+            if key in seen and _same_kernel(bounds, seen[key][1], d.stage) and (seen[key][0] - extent).key != Lin({}, 0).key:
+                other, stage, axis = seen[key]
                 found.append(_disagree(state, tag, d.stage, a, extent, place(state, stage, axis), other))
-            seen.setdefault(tag, (extent, d.stage, a))
+            seen.setdefault(key, (extent, d.stage, a))
     return found
 
 
