@@ -46,6 +46,7 @@ class Bounds:
         self.ready = ready
         self.of: dict[int, Domain] = {}
         self.outside: list[tuple[Stage, Stage]] = []  # producers attached where these consumers are not
+        self.private: dict[tuple[int, IterVar], tuple[Stage, Stage, IterVar]] = {}  # of threads they are outside of
         self.table = {s.index: s for s in ready.stages}
         self.facts = Facts()
         for stage in reversed(ready.stages):
@@ -187,7 +188,7 @@ class Bounds:
     ) -> list[tuple[Lin, Lin]] | None:
         if indices is None:
             return None
-        relaxed = self._relaxed(consumer, outer, scope)
+        relaxed = self._relaxed(consumer, stage, outer, scope)
         region = []
         for e, declared in zip(indices, self._declared(stage), strict=True):
             first = lin(e.min if isinstance(e, Range) else e, consumer.facts, consumer.env)
@@ -198,9 +199,13 @@ class Bounds:
             region.append((lo, hi))
         return region
 
-    def _relaxed(self, consumer: Domain, outer: list[tuple[Stage, IterVar]], scope: str) -> list[Var]:
+    def _relaxed(
+        self, consumer: Domain, stage: Stage, outer: list[tuple[Stage, IterVar]], scope: str
+    ) -> list[Var]:
         """The loop variables of the consumer that the producer's region must cover."""
         inside = {a for _, a in outer}
+        fixed = {_single(self.of[s.index].loop[a]) for s, a in outer}
+        fixed.update(v for s, _ in outer for v in self.of[s.index].threads.values())
         storage = rank(scope) or 0
         found: list[Var] = []
         for s, a in consumer.path:
@@ -212,6 +217,8 @@ class Bounds:
             over = a not in inside if level is None else storage <= level
             if over or (thread is not None and thread.thread_tag == "threadIdx.x" and scope.startswith("warp")):
                 found.append(variable)
+            elif level is not None and variable not in fixed:
+                self.private.setdefault((stage.index, a), (stage, s, a))
         return found
 
     def _loop_value(self, s: Stage, a: IterVar, consumer: Domain) -> Lin:

@@ -25,7 +25,7 @@ from ..core.walk import map_children, seq, substitute
 from ..expr.reduce import combine
 from ..expr.tensor import ComputeOp
 from ..schedule import relations as rel
-from ..schedule.scopes import rank, thread_key
+from ..schedule.scopes import is_virtual, rank, thread_key
 from ..schedule.state import Fuse, Stage, Transform, is_input
 from .bounds import Bounds, Domain
 from .crossthread import cross_thread
@@ -99,7 +99,8 @@ class Nest:
         """The stage's nest, then what needs it, inside its allocation."""
         d = self.bounds.of[stage.index]
         nest = self.nest(stage, d)
-        shared = rank(d.scope) in (1, 2) and any(s.mark(a).thread is not None for s, a in d.path[: len(d.path) - len(stage.leaves)])
+        around = [t.thread_tag for s, a in d.path[: len(d.path) - len(stage.leaves)] if (t := s.mark(a).thread) is not None]
+        shared = rank(d.scope) in (1, 2) and not all(map(is_virtual, around))
         made = seq(Barrier("shared"), nest, Barrier("shared"), body) if shared else seq(nest, body)
         around = self.around(stage, d)
         if stage.double_buffer and around is not None:  # the value: the loop over whose iterations it alternates

@@ -155,10 +155,11 @@ def _disagree(state: State, tag: str, stage: Stage, a: IterVar, extent: Lin, oth
 
 def scopes(bounds: Bounds) -> list[ScheduleError]:
     """Memory that is private to threads must be filled inside them."""
-    found = []
+    found = [_private(bounds, *place) for place in bounds.private.values()]
+    settled = {stage.index for stage, _, _ in bounds.private.values()}
     for d in bounds.of.values():
         stage = d.stage
-        if is_input(stage) or stage.is_output or not stage.scope:
+        if is_input(stage) or stage.is_output or not stage.scope or stage.index in settled:
             continue
         level = rank(stage.scope) or 0
         outer = d.path[: len(d.path) - len(stage.leaves)]
@@ -176,6 +177,20 @@ def scopes(bounds: Bounds) -> list[ScheduleError]:
                 )
             )
     return found
+
+
+def _private(bounds: Bounds, stage: Stage, consumer: Stage, a: IterVar) -> ScheduleError:
+    """Memory that each thread has of its own, filled where the thread does not run yet."""
+    state, scope = _state(bounds), bounds.of[stage.index].scope if stage.index in bounds.of else stage.scope
+    tag = consumer.mark(a).thread.thread_tag  # type: ignore[union-attr]
+    after = consumer.leaves[consumer.leaves.index(a) :]
+    return ScheduleError(
+        "local-outside",
+        f"{stage.name} is in {scope or 'local'} memory, of which each thread of {tag} has its own, but it is computed outside "
+        f"of {place(state, consumer, a)}, which is bound to {tag}",
+        legal=[f"s[{stage.name}].compute_at(s[{consumer.name}], {name(state, x)})" for x in after],
+        hint=f'or put it where all threads see it: s[{stage.name}].set_scope("{"global" if tag.startswith("block") else "shared"}")',
+    )
 
 
 NEEDS_CONSTANT = {"vectorized": ("vector-extent", "vectorize"), "unrolled": ("unroll-extent", "unroll")}
