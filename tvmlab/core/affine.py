@@ -159,6 +159,11 @@ class Facts:
         made.guards = (*self.guards, *guards)
         return made
 
+    def without_guards(self) -> Facts:
+        made = Facts.__new__(Facts)
+        made.ranges, made.order, made.guards = self.ranges, self.order, ()
+        return made
+
     def with_loop(self, v: Var, lo: Expr, extent: Expr) -> Facts:
         if type(lo) is Const and type(extent) is Const:
             return self.with_range(v, Lin({}, lo.value), Lin({}, lo.value + extent.value - 1))
@@ -517,7 +522,7 @@ def _product_bound(atom: Atom, facts: Facts, sign: int, over: frozenset[int] | N
     total = number(1)
     for part in atom.args:
         form = Lin({part: 1}, 0)
-        if not _never_negative(lower(form, facts)):  # without the guards: one may hold the very product
+        if not nonneg(form, facts):
             return None
         b = _bound(form, facts, sign, over)
         if b is None:
@@ -577,10 +582,10 @@ def nonneg(x: Lin, facts: Facts = NOTHING) -> bool:
         return x.const >= 0
     if _never_negative(lower(x, facts)):
         return True
-    for g in facts.guards:
-        if any(a in x.terms for a in g.terms) and _never_negative(lower(x - g, facts)):
-            return True
-    return False
+    if not facts.guards:
+        return False
+    bare = facts.without_guards()  # one guard a proof: several could lead round in circles
+    return any(any(a in x.terms for a in g.terms) and _never_negative(lower(x - g, bare)) for g in facts.guards)
 
 
 def _never_negative(x: Lin | None) -> bool:

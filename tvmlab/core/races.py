@@ -194,7 +194,7 @@ def _follows(x: Lin, digits: set[Any]) -> bool:
         if c == 1 and _key(atom) in digits:
             return True
     for key in digits:
-        if isinstance(key, tuple) and key[0] == "//" and key[1] == x.key:
+        if isinstance(key, tuple) and key[0] == "//" and key[1] == x.key and key[2][0]:
             d = Lin({}, key[2][0])
             low = affine.floormod(x, d)
             if not key[2][1] and _follows_atom(low, digits):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..core.build import all_, binary, const, is_const
 from ..core.error import ScheduleError
-from ..core.node import Alloc, AllReduce, Buffer, Expr, If, Load, Reduce, Stmt, Store, Var
+from ..core.node import Alloc, AllReduce, Buffer, Expr, If, IterVar, Load, Reduce, Stmt, Store, Var
 from ..core.text import identifier, show
 from ..core.walk import seq
 from ..expr.reduce import combine
