@@ -12,7 +12,7 @@ from .core.node import KIND_NAMES, Expr, Var
 from .core.node import IterVar as _IterVar
 from .core.node import Range as _Range
 from .core.program import Function, Program
-from .expr.attrs import StringImm
+from .expr.attrs import convert
 from .expr.classic import IntImm as IntImm
 from .expr.classic import view
 from .expr.reduce import as_range
@@ -64,19 +64,6 @@ def select(condition: Any, true_value: Any, false_value: Any) -> Expr:
 
     made: Expr = make(condition, true_value, false_value)
     return made
-
-
-def convert(value: Any, span: Any = None) -> Any:
-    """A Python value as the stack has it: numbers as constants, containers of them as containers, functions as they are."""
-    if isinstance(value, (list, tuple)):
-        return [convert(v) for v in value]
-    if isinstance(value, collections.abc.Mapping):
-        return {k if isinstance(k, str) else convert(k): convert(v) for k, v in value.items()}
-    if isinstance(value, (bool, int, float)):
-        return const(value)
-    if isinstance(value, str):
-        return StringImm(value)
-    return value
 
 
 as_const = convert
