@@ -270,7 +270,7 @@ def _leaf(s: Stage, a: IterVar) -> str:
 
     mark = s.mark(a)
     extent = f" ({show(a.dom.extent)})" if a.dom is not None else ""
-    note = mark.kind or (mark.thread.thread_tag if mark.thread else "")
+    note = mark.kind or (mark.thread.thread_tag if mark.thread is not None else "")
     return f"{a.name}{extent}{' ' + note if note else ''}"
 
 

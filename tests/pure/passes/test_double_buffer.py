@@ -194,6 +194,16 @@ def test_virtual_threads_are_not_the_loop(golden):
     assert "there is no loop to run ahead in" in str(with_(s, args))
 
 
+@pytest.mark.parametrize("split", [1, 2])
+def test_virtual_threads_that_repeat_the_mark(split):
+    """A guard on the thread stands around the mark: each thread has its own, on one widened buffer."""
+    (i,), (v,) = ints("i"), ints("v")
+    a, b, c = buffer("A", 8), buffer("B", 2), buffer("C", 8)
+    mark = Attr("double_buffer", b, i, seq(store(b, 0, load(a, i * 2 + v)), store(c, i * 2 + v, load(b, 0))))
+    before = program((a, c), loop(v, 2, loop(i, 4, Alloc(b, If(i * 2 + v < 7, mark))), kind="vthread", thread="vthread"))
+    same_result(before, double_buffer(get("virtual_threads")(before), Config(split_loop=split)))
+
+
 def test_a_part_of_the_iterations_may_need_nothing_of_it():
     """The last tile has one row; the loop over the others is empty, with all that was in it."""
     A = te.placeholder((5, 4), name="A")

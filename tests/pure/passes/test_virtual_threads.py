@@ -217,3 +217,8 @@ def test_without_the_pass_a_native_target_has_no_such_loop():
     s, args = matmul()
     assert [f for f in nodes(without(s, args, "virtual_threads"), For) if f.kind == "vthread"]
     assert not [f for f in nodes(with_(s, args), For) if f.kind == "vthread"]
+
+
+def test_a_schedule_shows_its_threads():
+    s, args = matmul()
+    assert "i.outer (2) vthread" in repr(s)
