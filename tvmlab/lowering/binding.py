@@ -1,6 +1,6 @@
 """Declared buffers of a statement of one's own, bound to the memory they stand for.
 
-    declared  w: float32[16, 64], strides [s, 1], offset o       real  region A[yo*16 : +16, 0 : 64] of float32[1024, 64]
+    declared  w: float32[16, 64], strides [s, 1], offset o     its region  A[yo*16 : +16, 0 : 64] of float32[1024, 64]
     s = 64,  o = yo*1024,  w[i, k] = A[yo*16 + i, k],  w's pointer = A's pointer, o elements on
 
 Elements are accessed through the real buffer with all its indices, so passes see what they always see. Addresses are
@@ -104,7 +104,10 @@ def fit(declared: Sequence[Lin | None], found: Sequence[Lin]) -> list[int] | Non
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A declared buffer and its region. `kept`: the region's dimension of each declared one; `offset`, `strides`: in memory."""
+    """A declared buffer and its region.
+
+    `kept`: the region's dimension of each declared one. `offset`, `strides`: in memory (None: it has no strides).
+    """
 
     declared: Buffer
     region: Region
@@ -165,12 +168,12 @@ class Binder:
 
     def assign(self, e: Expr, value: Lin, what: str) -> None:
         """A declared variable has this value; what was declared as a number must be it."""
-        have = self.values.get(e) if isinstance(e, Var) else lin(e, self.facts, self.values)
-        if have is None:
-            self.values[e] = value
-            self.source[e] = what
-        elif not zero(have - value):
-            first = f" (it is {_text(have)} by {self.source[e]})" if e in self.source else ""  # type: ignore[index]
+        if isinstance(e, Var) and e not in self.values:
+            self.values[e], self.source[e] = value, what
+            return
+        have = lin(e, self.facts, self.values)
+        if not zero(have - value):
+            first = f" (it is {_text(have)} by {self.source[e]})" if isinstance(e, Var) and e in self.source else ""
             raise self.refuse("intrin-variable", f"{what} is declared as {show(e)}{first}, but is {_text(value)} here")
 
     def _check_kind(self, declared: Buffer, region: Region) -> None:
@@ -188,8 +191,8 @@ class Binder:
         if real.align % declared.align:
             raise self.refuse(
                 "intrin-alignment",
-                f"buffer {declared.name} needs memory aligned to {declared.align} bytes, that of {region.name} is aligned to "
-                f"{real.align}",
+                f"buffer {declared.name} needs memory aligned to {declared.align} bytes, that of {region.name} is aligned "
+                f"to {real.align}",
                 hint="lower with binds={tensor: a buffer with that data_alignment}, or declare a smaller one",
             )
 
@@ -272,7 +275,8 @@ class Binder:
                 steps = ", ".join(map(_text, found))
                 raise self.refuse(
                     "intrin-compact",
-                    f"buffer {view.declared.name} is declared compact and its address is taken, but its region has gaps",
+                    f"buffer {view.declared.name} is declared compact and its address is taken, but its region has "
+                    "gaps",
                     [_declared_text(view.declared), f"region    {view.region}, strides [{steps}]"],
                     f"declare the buffer with strides=[{', '.join(_stride_names(view))}], or copy the region with "
                     "cache_read or cache_write",
@@ -389,7 +393,8 @@ class _Rewriter:
         """A buffer as an argument of a packed function: all of a real one, or an array over the region."""
         view = self.binder.by_data.get(a) if isinstance(a, Var) else None
         if view is None:
-            return self.visit(a)
+            made: Expr = self.visit(a)
+            return made
         if view.region.whole and len(view.kept) == view.region.buffer.ndim:
             return view.region.buffer.data
         numbers = (*view.extents, *self.binder.need_strides(view))

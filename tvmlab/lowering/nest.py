@@ -25,7 +25,7 @@ from ..core.walk import map_children, seq, substitute
 from ..expr.reduce import combine
 from ..expr.tensor import ComputeOp
 from ..schedule import relations as rel
-from ..schedule.scopes import rank
+from ..schedule.scopes import is_virtual, rank
 from ..schedule.state import Stage, is_input
 from .bounds import Bounds, Domain
 from .crossthread import cross_thread
@@ -111,12 +111,12 @@ class Nest:
         return made
 
     def around(self, stage: Stage, d: Domain) -> Var | None:
-        """The variable of the loop the stage is attached to, if that is more than one iteration."""
-        outer = d.path[: len(d.path) - len(stage.leaves)]
-        if not outer:
-            return None
-        s, a = outer[-1]
-        return next((x for x in self.bounds.of[s.index].loop[a].terms if isinstance(x, Var)), None)
+        """The variable of the loop the stage is attached to (virtual threads left out), if it is a loop at all."""
+        for s, a in reversed(d.path[: len(d.path) - len(stage.leaves)]):
+            thread = s.mark(a).thread
+            if thread is None or not is_virtual(thread.thread_tag):
+                return next((x for x in self.bounds.of[s.index].loop[a].terms if isinstance(x, Var)), None)
+        return None
 
     def window(self, stage: Stage, d: Domain) -> Expr:
         """Where the part that an iteration computes begins, one index per dimension."""

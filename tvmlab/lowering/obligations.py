@@ -9,7 +9,7 @@ from ..core.text import show
 from ..schedule.guard import describe, loop_lines
 from ..schedule.scopes import is_virtual, rank, thread_rank
 from ..schedule.state import Stage, State, is_input
-from .bounds import Bounds
+from .bounds import Bounds, Domain
 from .normalise import normalise
 
 
@@ -134,6 +134,12 @@ def scopes(bounds: Bounds) -> list[ScheduleError]:
     return found
 
 
+def _in_loop(d: Domain) -> bool:
+    """Is the stage attached inside a loop? Virtual threads are none."""
+    threads = [s.mark(a).thread for s, a in d.path[: len(d.path) - len(d.stage.leaves)]]
+    return any(t is None or not is_virtual(t.thread_tag) for t in threads)
+
+
 def marks(bounds: Bounds) -> list[ScheduleError]:
     """Vector loops need a constant extent; double buffers a loop to run ahead in."""
     found = []
@@ -147,7 +153,7 @@ def marks(bounds: Bounds) -> list[ScheduleError]:
                         hint=f"split it by a constant first and vectorize the inner part of `{describe(a)}`",
                     )
                 )
-        if d.stage.double_buffer and len(d.path) == len(d.stage.leaves):
+        if d.stage.double_buffer and not _in_loop(d):
             found.append(
                 ScheduleError(
                     "double-buffer-root",

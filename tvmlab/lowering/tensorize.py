@@ -243,8 +243,8 @@ def _check_threads(site: Site) -> None:
         if a in reducing and (t := stage.mark(a).thread) is not None:
             raise site.refuse(
                 "intrin-cross-thread",
-                f"the reduction loop `{site.label(a)}` is bound to {t.thread_tag}, and a cross-thread reduction has no place "
-                "for an intrinsic",
+                f"the reduction loop `{site.label(a)}` is bound to {t.thread_tag}, and a cross-thread reduction has no "
+                "place for an intrinsic",
             )
 
 

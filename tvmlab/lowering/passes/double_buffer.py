@@ -80,8 +80,11 @@ class Ahead:
 
     def take(self, found: Found) -> None:
         b: Buffer = found.mark.about
-        _check_loop(self.loop, found)
         produce, consume, barriers = _parts(found.mark.body, b)
+        if not produce:  # in this part of the iterations nothing of it is needed
+            self.rest = without(self.rest, found.mark, found.mark.body, ())
+            return
+        _check_loop(self.loop, found)
         stores = all_written(seq(*produce))
         mine = [s for s in found.path if type(s) is Alloc and s.buffer.data in stores]
         if not any(s.buffer is b for s in mine):
