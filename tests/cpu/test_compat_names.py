@@ -24,7 +24,7 @@ NAMES = {
     "tvm.tir.transform": "prim_func_pass Simplify LoopPartition VectorizeLoop UnrollLoop RemoveNoOp StorageRewrite",
     "tvm.tir.stmt_functor": "post_order_visit ir_transform substitute",
     "tvm.tir.analysis": "expr_deep_equal verify_ssa undefined_vars",
-    "tvm.te.schedule": """InferBound ScheduleOps AutoInlineElemWise AutoInlineBroadcast AutoInlineInjective 
+    "tvm.te.schedule": """InferBound ScheduleOps AutoInlineElemWise AutoInlineBroadcast AutoInlineInjective
         CreateReadGraph PostDFSOrder CreateAttachPath ScanGetBody ScanFixPointAnalysis
         Schedule Stage Split Fuse Singleton
         Rebase Buffer""",
