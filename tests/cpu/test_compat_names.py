@@ -11,20 +11,23 @@ from tvmlab import te, tir
 
 # namespace -> some of what scripts take from it
 NAMES = {
-    "tvm": """placeholder compute scan extern var size_var shape_var const convert reduce_axis thread_axis sum min max any all
-        select if_then_else create_schedule lower build decl_buffer decl_tensor_intrin build_config call_packed call_extern
-        call_pure_intrin call_pure_extern exp log sqrt tanh power floor min_value max_value comm_reducer tag_scope register_func
-        get_global_func nd cpu gpu cuda opencl cl metal mtl rocm vulkan context device target transform ir tir te runtime error
-        TVMError IRModule Range save_json load_json testing contrib ir_pass schedule arith expr stmt make module tensor ndarray
-        container node intrin api ir_builder""",
+    "tvm": """placeholder compute scan extern var size_var shape_var const convert reduce_axis thread_axis sum min
+        max any all select if_then_else create_schedule lower build decl_buffer decl_tensor_intrin
+        build_config call_packed call_extern call_pure_intrin call_pure_extern exp log sqrt tanh power floor
+        min_value max_value comm_reducer tag_scope register_func get_global_func nd cpu gpu cuda opencl cl
+        metal mtl rocm vulkan context device target transform ir tir te runtime error TVMError IRModule
+        Range save_json load_json testing contrib ir_pass schedule arith expr stmt make module tensor
+        ndarray container node intrin api ir_builder""",
     "tvm.te": "placeholder compute create_schedule schedule Tensor tag_scope create_prim_func Stage Schedule",
-    "tvm.tir": """const IntImm FloatImm StringImm Add Select For ForKind Evaluate ir_builder decl_buffer call_packed call_extern
-        if_then_else any all indexmod stmt_functor transform analysis IterVar Range stmt expr""",
+    "tvm.tir": """const IntImm FloatImm StringImm Add Select For ForKind Evaluate ir_builder decl_buffer call_packed
+        call_extern if_then_else any all indexmod stmt_functor transform analysis IterVar Range stmt expr""",
     "tvm.tir.transform": "prim_func_pass Simplify LoopPartition VectorizeLoop UnrollLoop RemoveNoOp StorageRewrite",
     "tvm.tir.stmt_functor": "post_order_visit ir_transform substitute",
     "tvm.tir.analysis": "expr_deep_equal verify_ssa undefined_vars",
-    "tvm.te.schedule": """InferBound ScheduleOps AutoInlineElemWise AutoInlineBroadcast AutoInlineInjective CreateReadGraph
-        PostDFSOrder CreateAttachPath ScanGetBody ScanFixPointAnalysis Schedule Stage Split Fuse Singleton Rebase Buffer""",
+    "tvm.te.schedule": """InferBound ScheduleOps AutoInlineElemWise AutoInlineBroadcast AutoInlineInjective
+        CreateReadGraph PostDFSOrder CreateAttachPath ScanGetBody ScanFixPointAnalysis
+        Schedule Stage Split Fuse Singleton
+        Rebase Buffer""",
     "tvm.schedule": "InferBound ScheduleOps Fuse create_schedule",
     "tvm.expr": "Call Add IntImm Var Select",
     "tvm.stmt": "For IfThenElse Evaluate",
@@ -34,13 +37,15 @@ NAMES = {
     "tvm.module": "load enabled Module system_lib",
     "tvm.target": "Target create current_target",
     "tvm.transform": "PassContext Sequential module_pass PrintIR",
-    "tvm.ir": """IRModule Range structural_equal assert_structural_equal save_json load_json Array Map transform PassContext""",
+    "tvm.ir": """IRModule Range structural_equal assert_structural_equal save_json load_json Array Map transform
+        PassContext""",
     "tvm.container": "Array Map",
-    "tvm.ir_pass": "Simplify CanonicalSimplify Substitute Equal VectorizeLoop UnrollLoop LoopPartition PostOrderVisit IRTransform",
+    "tvm.ir_pass": """Simplify CanonicalSimplify Substitute Equal VectorizeLoop UnrollLoop LoopPartition
+        PostOrderVisit IRTransform""",
     "tvm.arith": "Analyzer ConstIntBound detect_linear_equation DetectLinearEquation",
     "tvm.error": "TVMError InternalError",
-    "tvm.testing": """assert_allclose device_enabled enabled_targets parametrize_targets requires_llvm requires_gpu uses_gpu utils
-        parameter main""",
+    "tvm.testing": """assert_allclose device_enabled enabled_targets parametrize_targets requires_llvm requires_gpu
+        uses_gpu utils parameter main""",
     "tvm.contrib": "tedd util utils cc random",
 }
 

@@ -1,4 +1,4 @@
-"""Small scripts in the classic spellings, run end to end: release 0.6 (`tvm.placeholder`) and 0.8 and later (`te.placeholder`)."""
+"""Small scripts in the classic spellings, run end to end: release 0.6 (`tvm.placeholder`), 0.8 and later (`te`)."""
 
 import numpy as np
 import pytest
@@ -142,7 +142,9 @@ def test_errors_keep_their_classic_types():
     f = tvm.build(s, [A, B], "llvm")
     with pytest.raises(tvm.TVMError):
         f(np.zeros(5, "float32"), np.zeros(6, "float32"))
-    with pytest.raises(tvm.error.TVMError, match="cuda is not there yet: bound loops lower and print, and run on `interp`"):
+    with pytest.raises(
+        tvm.error.TVMError, match="cuda is not there yet: bound loops lower and print, and run on `interp`"
+    ):
         tvm.build(s, [A, B], "cuda")
     with pytest.raises(ValueError):
         tvm.build(s)

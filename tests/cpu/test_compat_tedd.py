@@ -59,7 +59,9 @@ def test_bound_threads_and_what_cannot_be_bounded():
     s[D].bind(s[D].leaf_iter_vars[1], te.thread_axis("threadIdx.x"))
     row = stages(s)["D"]["all_itervars"][3]
     assert (row["itervar_type"], row["properties"]["thread"]) == ("kThreadIndex", "threadIdx.x")
-    assert {a["properties"]["range"] for a in tedd.extract_dom_for_viz(s, False)["stages"][4]["all_itervars"]} == {"range(N/A)"}
+    assert {a["properties"]["range"] for a in tedd.extract_dom_for_viz(s, False)["stages"][4]["all_itervars"]} == {
+        "range(N/A)"
+    }
 
 
 def test_transform_relations():
