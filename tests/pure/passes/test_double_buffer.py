@@ -3,7 +3,7 @@
 import pytest
 
 from tests.pure.passes.ir import buffer, ints, load, loop, nodes, program, same_result, store
-from tests.pure.passes.schedules import numbers, pictures, run, with_, without
+from tests.pure.passes.schedules import numbers, owed, pictures, run, with_, without
 from tvmlab import te
 from tvmlab.core.error import BuildError, LabError
 from tvmlab.core.node import Alloc, Attr, Barrier, Call, Const, Evaluate, For, If
@@ -123,7 +123,7 @@ def two_stages_of_tiles():
 def test_what_the_same_iteration_computes_is_not_there_ahead():
     s, args = two_stages(both=False)
     with pytest.raises(LabError, match=r"double buffer Q over `i`: it reads P, which the same iteration") as e:
-        with_(s, args)
+        owed(s, args)
     assert "double buffer P too" in e.value.legal
 
 
@@ -221,7 +221,7 @@ def test_a_parallel_loop_has_no_next_iteration():
     s, args = row_sums()
     s[args[1]].parallel(s[args[1]].op.axis[0])
     with pytest.raises(LabError, match="double buffer B: the loop it is computed in, `i`, is parallel"):
-        with_(s, args)
+        owed(s, args)
 
 
 def test_an_argument_has_one_copy():
@@ -232,7 +232,7 @@ def test_an_argument_has_one_copy():
     s[B].compute_at(s[C], C.op.axis[0])
     s[B].double_buffer()
     with pytest.raises(LabError, match="double buffer B: its memory is not allocated inside the loop `i`"):
-        with_(s, [A, B, C])
+        owed(s, [A, B, C])
 
 
 def hand(make):
