@@ -92,5 +92,7 @@ def VerifySSA(stmt: Any) -> bool:
 
 
 __getattr__, __dir__ = lazy(
-    __name__, {}, {n: "calls are checked before a program runs" for n in ("MakeAPI", "BindDeviceType", "LowerTVMBuiltin")}
+    __name__,
+    {},
+    dict.fromkeys(("MakeAPI", "BindDeviceType", "LowerTVMBuiltin"), "calls are checked before a program runs"),
 )

@@ -13,7 +13,9 @@ from .runtime.module import load_module as load
 
 def system_lib(symbol_prefix: str = "") -> Any:
     """Functions linked into the running program: there are none here."""
-    raise MissingName("no-system-lib", "there is no system library in tvmlab", hint="load a file with runtime.load_module")
+    raise MissingName(
+        "no-system-lib", "there is no system library in tvmlab", hint="load a file with runtime.load_module"
+    )
 
 
 __getattr__, __dir__ = lazy(__name__, {"build_module": "tvmlab.face.api:build"})

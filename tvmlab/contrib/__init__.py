@@ -1,4 +1,4 @@
-"""What was contributed around the classic stack: `contrib.tedd` (pictures of schedules), `contrib.utils`, `contrib.cc`, ..."""
+"""What was contributed around the classic stack: pictures of schedules (`contrib.tedd`), folders, the C compiler ..."""
 
 from __future__ import annotations
 

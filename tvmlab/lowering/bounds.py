@@ -18,7 +18,7 @@ from ..core.node import OPAQUE, Expr, IterVar, Range, Reduce, Var
 from ..core.text import identifier
 from ..expr.intrin import TensorComputeOp
 from ..schedule import relations as rel
-from ..schedule.scopes import default_scope, rank, thread_rank
+from ..schedule.scopes import default_scope, is_virtual, rank, thread_rank
 from ..schedule.state import Stage, is_input
 from .normalise import Ready
 
@@ -213,6 +213,8 @@ class Bounds:
                 continue
             level = None if thread is None else thread_rank(thread.thread_tag)
             over = a not in inside if level is None else storage <= level
+            if thread is not None and is_virtual(thread.thread_tag):  # a loop of its own: it does not exist outside
+                over = over or a not in inside
             if over or (thread is not None and thread.thread_tag == "threadIdx.x" and scope.startswith("warp")):
                 found.append(variable)
         return found
