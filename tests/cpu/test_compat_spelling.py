@@ -150,3 +150,14 @@ def test_errors_keep_their_classic_types():
         tvm.build(s)
     with pytest.raises(TypeError, match="build takes a schedule or a lowered program"):
         tvm.build(3)
+
+
+def test_release_06_from_lowered_function_to_module():
+    A = tvm.placeholder((9,), name="A")
+    B = tvm.compute((9,), lambda i: A[i] - 1.0, name="B")
+    lowered = tvm.lower(tvm.create_schedule(B.op), [A, B], name="minus")
+    (host,) = tvm.ir_pass.SplitHostDevice(lowered)
+    f = tvm.codegen.build_module(tvm.ir_pass.LowerTVMBuiltin(host), "c")
+    b = np.zeros(9, "float32")
+    f["minus"](np.ones(9, "float32"), b)
+    assert list(b) == [0.0] * 9
