@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.intrins import blocked, gemv, ran, rows, text
+from tests.pure.passes.schedules import owed
 from tests.refusal import refused
 from tvmlab import te, tir
 from tvmlab.core import packed
@@ -578,7 +579,7 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_refused(golden, case):
     s, args = REFUSED[case]()
-    golden(refused(ScheduleError, lambda: lower(s, args)))
+    golden(refused(ScheduleError, lambda: owed(s, args)))
 
 
 def test_an_integer_input_of_another_type_is_named():
@@ -586,6 +587,6 @@ def test_an_integer_input_of_another_type_is_named():
     D = te.compute((6, 8), lambda i, j: A[i, j].astype("float32") * B[i, j].astype("float32"), name="D")
     s, jo, ji = product_schedule(D)
     s[D].tensorize(ji, elementwise(4, lambda x, y: x * y))
-    assert refused(ScheduleError, lambda: lower(s, [A, B, D])) == (
+    assert refused(ScheduleError, lambda: owed(s, [A, B, D])) == (
         "cannot tensorize `ji` in stage D with mul: input x is declared as float32, A is int32"
     )

@@ -53,7 +53,9 @@ PRECEDENCE = {
 }  # fmt: skip
 ATOM = 12
 UPDATES = {"+": "+=", "*": "*="}
-LOOPS = {"serial": "range", "parallel": "parallel", "vectorized": "vectorized", "unrolled": "unrolled", "vthread": "vthread"}
+LOOPS = {
+    "serial": "range", "parallel": "parallel", "vectorized": "vectorized", "unrolled": "unrolled", "vthread": "vthread",
+}  # fmt: skip
 
 
 def identifier(name: str) -> str:

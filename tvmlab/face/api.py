@@ -42,8 +42,7 @@ def lower(
     chosen = config or current_config()
     if simple_mode:
         chosen = replace(chosen, disabled=chosen.disabled | SIMPLE_LEAVES_OUT)
-    program = pipeline.loops(inp.state, args, name, binds, chosen)
-    return pipeline.run(program, pipeline.READABLE, chosen)
+    return pipeline.readable(inp.state, args, name, binds, chosen)
 
 
 _configs: list[Config] = []

@@ -26,7 +26,7 @@ from ..expr.reduce import combine
 from ..expr.tensor import ComputeOp
 from ..schedule import relations as rel
 from ..schedule.scopes import is_virtual, rank
-from ..schedule.state import Stage, is_input
+from ..schedule.state import Fuse, Stage, is_input
 from .bounds import Bounds, Domain
 from .crossthread import cross_thread
 from .normalise import Ready
@@ -51,6 +51,7 @@ class Nest:
         self.attached: dict[tuple[int, IterVar], list[Stage]] = {}
         self.roots: list[Stage] = []
         self.owned: set[int] = set()  # stages whose nests a scan places
+        self.problems: list[ScheduleError] = []  # what could not be done as the schedule says; the loops are plain there
         self.absolute: set[Any] = set(params)  # tensors whose buffer holds the whole declared shape
         for stage in ready.stages:
             if stage.op.kind == "scan":
@@ -127,9 +128,14 @@ class Nest:
         return Call("window", tuple(to_expr(d.low[a]) for a in stage.op.axis), "int32", "intrin")
 
     def nest(self, stage: Stage, d: Domain) -> Stmt:
-        if isinstance(stage.op, ComputeOp):
-            return self.compute(stage, d, self.ready.bodies[stage.index])
-        return SPECIAL[stage.op.kind](self, stage, d)
+        if not isinstance(stage.op, ComputeOp):
+            return SPECIAL[stage.op.kind](self, stage, d)
+        bodies = self.ready.bodies[stage.index]
+        try:
+            return self.compute(stage, d, bodies)
+        except ScheduleError as e:
+            self.problems.append(e)
+            return self.plain(stage, d, bodies)
 
     # ------------------------------------------------------------ compute stages
 
@@ -146,15 +152,33 @@ class Nest:
         ]
         return self.wrap(stage, d, stage.leaves, guarded(guards, together(stores)))
 
-    def reduction(self, stage: Stage, d: Domain, r: Reduce) -> Stmt:
+    def plain(self, stage: Stage, d: Domain, bodies: Sequence[Expr]) -> Stmt:
+        """The nest without an intrinsic, and without threads that reduce together."""
+        for a in stage.leaves:
+            if stage.mark(a).kind == "tensorized":
+                stage = stage.with_mark(a, kind="", intrin=None)
+        if isinstance(bodies[0], Reduce):
+            return self.reduction(stage, d, bodies[0], False)
+        return self.compute(stage, d, bodies)
+
+    def reduction(self, stage: Stage, d: Domain, r: Reduce, on_threads: bool = True) -> Stmt:
         reducing = rel.derived_from(stage, stage.op.reduce_axis)
         first = next((k for k, a in enumerate(stage.leaves) if a in reducing), len(stage.leaves))
         common, rest = stage.leaves[:first], stage.leaves[first:]
-        if any(stage.mark(a).thread is not None for a in rest if a in reducing):
+        if on_threads and any(stage.mark(a).thread is not None for a in rest if a in reducing):
             return cross_thread(self, stage, d, r)
-        init = self.init(stage, d, common, [a for a in rest if a not in reducing], self.identity(stage, d, r))
+        init = self.init(stage, d, common, self.data_loops(stage, common), self.identity(stage, d, r))
         main = self.wrap(stage, d, rest, self.update(stage, d, r))
         return self.wrap(stage, d, common, seq(init, main))
+
+    def data_loops(self, stage: Stage, common: Sequence[IterVar]) -> list[IterVar]:
+        """The loops of an init inside the common ones: the data leaves, and the data axes fused with a reduction."""
+        reducing = rel.derived_from(stage, stage.op.reduce_axis)
+        found = [a for a in stage.leaves if a not in reducing and a not in common]
+        for r in stage.relations:
+            if isinstance(r, Fuse) and r.fused in reducing:
+                found += [a for a in (r.outer, r.inner) if a not in reducing]
+        return found
 
     def update(self, stage: Stage, d: Domain, r: Reduce) -> Stmt:
         guards = self.guards(stage, d, d.values, d.facts)
@@ -189,7 +213,9 @@ class Nest:
         """
         facts, loop = d.facts, {a: d.loop[a] for a in common}
         for a in own:
-            value = d.loop[a]
+            value = d.loop[a] if a in d.loop else var(Var(identifier(a.name), a.dtype))  # fused: no loop of its own
+            if d.sizes[a].key == number(1).key:
+                value = number(0)
             if value.terms and stage.mark(a).thread is None:
                 v = Var(f"{_name(value)}_init", a.dtype)
                 facts = facts.with_range(v, number(0), d.sizes[a] - 1)

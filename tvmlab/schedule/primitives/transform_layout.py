@@ -9,7 +9,7 @@ from ...core.affine import to_expr as form_expr
 from ...core.build import const
 from ...core.error import ScheduleError
 from ...core.node import DATA, IterVar, Range, Var
-from ..guard import loop_lines
+from ..guard import loop_lines, need_unbound, warn_lost
 from ..layout import Layout
 from ..state import Stage, State, Transform, is_compute
 from . import StageIndex
@@ -47,9 +47,12 @@ def transform_layout(state: State, stage: StageIndex, layout: Any) -> tuple[Stat
         raise ScheduleError(
             "layout-scheduled",
             f"cannot transform the layout of {s.name}: its data loops were already split, fused or reordered",
-            where=loop_lines(s),
+            where=loop_lines(state, s),
             hint="call transform_layout before the other steps on this stage",
         )
+    for a in originals:
+        need_unbound(state, s, a, "transform the layout of")
+    warn_lost(state, s, originals, "replaced")
     axes = _axes(s, layout)
     s = s.with_leaf(originals, axes, Transform(originals, axes, layout))
     return state.with_stage(replace(s, layout=layout)), axes
