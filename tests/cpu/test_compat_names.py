@@ -46,7 +46,10 @@ NAMES = {
     "tvm.error": "TVMError InternalError",
     "tvm.testing": """assert_allclose device_enabled enabled_targets parametrize_targets requires_llvm requires_gpu
         uses_gpu utils parameter main""",
-    "tvm.contrib": "tedd util utils cc random",
+    "tvm.contrib": "tedd util utils cc random cblas clang pickle_memoize",
+    "tvm.contrib.pickle_memoize": "memoize",
+    "tvm.driver": "lower build build_module",
+    "tvm.driver.build_module": "schedule_to_module",
 }
 
 
@@ -87,6 +90,26 @@ def test_namespace(namespace):
 def test_what_is_not_there_says_so(path, reason):
     with pytest.raises(AttributeError, match=reason):
         find(path)
+
+
+def test_memoize_keeps_results():
+    calls = []
+
+    @tvm.contrib.pickle_memoize.memoize("tests.data")
+    def data(n):
+        calls.append(n)
+        return n + 1
+
+    assert [data(1), data(1), data(2)] == [2, 2, 3] and calls == [1, 2]
+
+
+def test_without_a_clang(monkeypatch):
+    from tvmlab.contrib import clang
+
+    monkeypatch.setattr(clang.shutil, "which", lambda name: None)
+    monkeypatch.setattr(clang, "find_spec", lambda name: None)
+    with pytest.raises(RuntimeError, match="there is no clang on this system"):
+        clang.create_llvm("int f() { return 1; }")
 
 
 # ---------------------------------------------------------------- targets
