@@ -81,7 +81,7 @@ def space_to_depth(x: Any, block_size: int) -> Any:
     return blocks.transpose(0, 3, 5, 1, 2, 4).reshape(n, c * b * b, h // b, w // b)
 
 
-def take(x: Any, indices: Any, axis: Any = None, mode: str = "clip") -> Any:
+def take(x: Any, indices: Any, axis: Any = None, mode: Any = "clip") -> Any:
     return np.take(x, indices, axis, mode=mode)
 
 

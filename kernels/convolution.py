@@ -57,7 +57,7 @@ def conv(
     around = [[0] * len(data_layout) for _ in range(2)]
     for d, b, a in zip(where, before, after):
         around[0][d], around[1][d] = b, a
-    source = padded(inp, *around)
+    source = padded(inp, around[0], around[1])
     batch, channel = data_layout.index("N"), data_layout.index("C")
     out_channels, in_channels = filt.shape[weights.index("O")], filt.shape[weights.index("I")]
     shape = list(inp.shape)

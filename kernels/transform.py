@@ -312,6 +312,8 @@ def layout_transform(array: Any, src_layout: str, dst_layout: str, schedule_rule
         raise ValueError(
             f"a tensor of {len(array.shape)} dimensions cannot go from layout {src_layout} to {dst_layout}"
         )
+    if any(c.islower() and not f for c, f in (*source, *target)):
+        raise ValueError(f"a small letter needs its size in front, as in NCHW16c: {src_layout} to {dst_layout}")
     inner_to, inner_from = dict(target), dict(source)
     whole = {}
     for (c, _), n in zip(source, array.shape):
