@@ -103,7 +103,7 @@ def _product_bound(atom: Atom, facts: Facts, sign: int, over: frozenset[int] | N
     total = number(1)
     for part in atom.args:
         form = Lin({part: 1}, 0)
-        if not nonneg(form, facts):
+        if not _never_negative(lower(form, facts)):  # without the guards: one may hold the very product
             return None
         b = _bound(form, facts, sign, over)
         if b is None:
