@@ -1,7 +1,8 @@
 """PyTorch on one thread: convolutions."""
 
+from serve import serve  # isort: skip
+
 import torch
-from serve import serve
 
 
 def prepare(request, arrays):

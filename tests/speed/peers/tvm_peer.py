@@ -1,7 +1,8 @@
 """apache-tvm of today: a blocked TensorIR matmul, as its tutorials schedule it; its build is timed too."""
 
+from serve import serve  # isort: skip
+
 import tvm
-from serve import serve
 from tvm import s_tir, te
 
 
