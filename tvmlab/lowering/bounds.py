@@ -48,11 +48,15 @@ class Bounds:
         self.outside: list[tuple[Stage, Stage]] = []  # producers attached where these consumers are not
         self.private: dict[tuple[int, IterVar], tuple[Stage, Stage, IterVar]] = {}  # of threads they are outside of
         self.table = {s.index: s for s in ready.stages}
+        self.reads: dict[int, list[tuple[Domain, Any]]] = {}  # of each producer: (consumer, indices), see `_reads`
+        self.scan_inits = {t for s in ready.stages for t in getattr(s.op, "init", ())}
         self.facts = Facts()
         for stage in reversed(ready.stages):
             if not is_input(stage):
                 self.of[stage.index] = made = self._domain(stage)
                 self._learn(made)
+                for tensor, indices in self._reads(stage):
+                    self.reads.setdefault(ready.home[tensor], []).append((made, indices))
 
     def _learn(self, d: Domain) -> None:
         for v, (lo, hi) in d.facts.ranges.items():
@@ -115,7 +119,7 @@ class Bounds:
         return low, extent
 
     def _is_scan_init(self, stage: Stage) -> bool:
-        return any(t in stage.op.outputs for d in self.of.values() for t in getattr(d.stage.op, "init", ()))
+        return any(t in self.scan_inits for t in stage.op.outputs)
 
     def _loops(self, d: Domain, facts: Facts, outer: list[tuple[Stage, IterVar]]) -> None:
         """Loop variables of the leaves, with their ranges; values of all axes; the tensor expression's variables."""
@@ -155,33 +159,27 @@ class Bounds:
         """The region of the producer, per dimension; None: all of it."""
         total: list[tuple[Lin, Lin]] | None = None
         layers = self._scope(stage, outer)
-        for consumer in self.of.values():
-            for read in self._reads(consumer.stage, stage):
-                if not self._under(stage, consumer):
-                    return None
-                region = self._region(read, consumer, stage, outer, layers)
-                if region is None:
-                    return None
-                total = region if total is None else [self._union(a, b, consumer) for a, b in zip(total, region, strict=True)]
+        for consumer, read in self.reads.get(stage.index, ()):
+            if not self._under(stage, consumer):
+                return None
+            region = self._region(read, consumer, stage, outer, layers)
+            if region is None:
+                return None
+            total = region if total is None else [self._union(a, b, consumer) for a, b in zip(total, region, strict=True)]
         if total is None:
             return None
         return [self._sized(t, d, stage, k) for k, (t, d) in enumerate(zip(total, self._declared(stage), strict=True))]
 
-    def _reads(self, consumer: Stage, producer: Stage) -> Iterable[Any]:
-        """The indices (or ranges) with which a consumer reads a producer; None for a consumer that reads all of it."""
+    def _reads(self, consumer: Stage) -> Iterable[tuple[Any, Any]]:
+        """The tensors a consumer reads, each time with the indices (or ranges); None where it reads all of a tensor."""
         bodies = self.ready.bodies.get(consumer.index)
-        outputs = producer.op.outputs
         if isinstance(consumer.op, TensorComputeOp):
-            yield from (r for t, r in zip(consumer.op.call.tensors, consumer.op.input_regions, strict=True) if t in outputs)
-            return
-        if bodies is None:
-            if any(t in outputs for t in consumer.op.inputs):
-                yield None
-            return
-        for b in bodies[:1] if isinstance(bodies[0], Reduce) else bodies:
-            for x in loads(b):
-                if x.buffer in outputs:
-                    yield x.indices
+            yield from zip(consumer.op.call.tensors, consumer.op.input_regions, strict=True)
+        elif bodies is None:
+            yield from ((t, None) for t in consumer.op.inputs)
+        else:
+            for b in bodies[:1] if isinstance(bodies[0], Reduce) else bodies:
+                yield from ((x.buffer, x.indices) for x in loads(b) if x.buffer in self.ready.home)
 
     def _region(
         self, indices: Any, consumer: Domain, stage: Stage, outer: list[tuple[Stage, IterVar]], scope: str
