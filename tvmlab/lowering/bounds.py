@@ -107,9 +107,8 @@ class Bounds:
             low[stage.op.axis[0]], extent[stage.op.axis[0]] = scan.env[scan.stage.op.axis[0].var], number(1)
             return low, extent
         if stage.is_output or not stage.op.axis or stage.op.kind == "scan" or self._is_scan_init(stage):
-            for consumer in self.of.values():
-                if any(True for _ in self._reads(consumer.stage, stage)):
-                    self._under(stage, consumer)
+            for consumer, _ in self.reads.get(stage.index, ()):
+                self._under(stage, consumer)
             return low, extent
         region = self._needed(stage, outer)
         if region is not None:
@@ -192,7 +191,7 @@ class Bounds:
             first = lin(e.min if isinstance(e, Range) else e, consumer.facts, consumer.env)
             last = first + lin(e.extent, consumer.facts, consumer.env) - 1 if isinstance(e, Range) else first
             lo, hi = relax(first, consumer.facts, relaxed, -1), relax(last, consumer.facts, relaxed, 1)
-            if lo is None or hi is None or reads_memory(to_expr(lo)) or reads_memory(to_expr(hi)) or _depends(lo, relaxed) or _depends(hi, relaxed):
+            if lo is None or hi is None or not (_known(lo, relaxed) and _known(hi, relaxed)):
                 lo, hi = declared[0], declared[0] + declared[1] - 1
             region.append((lo, hi))
         return region
@@ -280,6 +279,11 @@ def _pick(op: str, a: Lin, b: Lin, facts: Facts) -> Lin:
 
 def _single(x: Lin) -> Var | None:
     return next((a for a in x.terms if isinstance(a, Var)), None)
+
+
+def _known(x: Lin, relaxed: list[Var]) -> bool:
+    """A bound that no relaxed loop and nothing in memory decides."""
+    return not reads_memory(to_expr(x)) and not _depends(x, relaxed)
 
 
 def _depends(x: Lin, variables: list[Var]) -> bool:
