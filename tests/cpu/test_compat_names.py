@@ -201,6 +201,19 @@ def test_what_is_said_of_axes():
     assert s[B].same_as(s[B]) and not s[A].same_as(s[B])
 
 
+def test_statements_answer_to_their_classic_names():
+    k = te.reduce_axis((0, 16), "k")
+    A = te.placeholder((16, 16), name="A")
+    B = te.compute((16,), lambda i: te.sum(A[i, k], axis=k), name="B")
+    s = te.create_schedule(B.op)
+    s[B].parallel(B.op.axis[0])
+    outer = tvm.lower(s, [A, B], simple_mode=True)["main"].body
+    assert isinstance(outer, tir.For) and (outer.loop_var.name, outer.min.value, outer.for_type) == ("i", 0, 1)
+    both = outer.body
+    assert outer.kind == tir.ForKind.PARALLEL and isinstance(both, tir.SeqStmt) and bool(tir.SeqStmt([]))
+    assert len(both) == both.size == 2 and isinstance(both[0], tir.BufferStore) and both.seq[1] is both[1]
+
+
 def test_structural_equality():
     A, B, s, *_ = scheduled()
     a, b = tvm.lower(s, [A, B]), tvm.lower(s, [A, B])
