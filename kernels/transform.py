@@ -33,8 +33,6 @@ SMALL = [
     {"op": "layout_transform", "shape": (1, 32, 3, 5), "how": {"src_layout": "NCHW", "dst_layout": "NCHW16c"}},
     {"op": "layout_transform", "shape": (1, 2, 3, 5, 4), "how": {"src_layout": "NCHW4c", "dst_layout": "NHWC"}},
     {"op": "flatten", "shape": (2, 3, 5), "how": {}},
-    {"op": "depth_to_space", "shape": (1, 12, 3, 5), "how": {"block_size": 2}},
-    {"op": "space_to_depth", "shape": (1, 3, 4, 6), "how": {"block_size": 2}},
     {"op": "trilu", "shape": (5, 7), "how": {"k": 1, "upper": True}},
 ]
 
@@ -314,6 +312,8 @@ def layout_transform(array: Any, src_layout: str, dst_layout: str, schedule_rule
         raise ValueError(
             f"a tensor of {len(array.shape)} dimensions cannot go from layout {src_layout} to {dst_layout}"
         )
+    if any(c.islower() and not f for c, f in (*source, *target)):
+        raise ValueError(f"a small letter needs its size in front, as in NCHW16c: {src_layout} to {dst_layout}")
     inner_to, inner_from = dict(target), dict(source)
     whole = {}
     for (c, _), n in zip(source, array.shape):
@@ -337,36 +337,6 @@ def _outer(extent: Any, factor: int) -> Any:
     if _shared.constant(extent) % factor:
         raise ValueError(f"a dimension of {_shared.constant(extent)} cannot be split by {factor}")
     return extent // factor
-
-
-def depth_to_space(data: Any, block_size: int, layout: str = "NCHW", mode: str = "DCR") -> Any:
-    """Blocks of channels become blocks of pixels; DCR: the block is outside the channel, CDR: inside."""
-    b = block_size
-    if layout == "NHWC":
-        moved = depth_to_space(transpose(data, (0, 3, 1, 2)), b, "NCHW", mode)
-        return transpose(moved, (0, 2, 3, 1))
-    n, c, h, w = data.shape
-    c = c // (b * b)
-
-    def element(q: Any, f: Any, y: Any, x: Any) -> Any:
-        block = y % b * b + x % b
-        return data(q, block * c + f if mode == "DCR" else f * (b * b) + block, y // b, x // b)
-
-    return _compute((n, c, h * b, w * b), element, "depth_to_space")
-
-
-def space_to_depth(data: Any, block_size: int, layout: str = "NCHW") -> Any:
-    """Blocks of pixels become channels."""
-    b = block_size
-    if layout == "NHWC":
-        return transpose(space_to_depth(transpose(data, (0, 3, 1, 2)), b), (0, 2, 3, 1))
-    n, c, h, w = data.shape
-
-    def element(q: Any, f: Any, y: Any, x: Any) -> Any:
-        block = f // c
-        return data(q, f % c, y * b + block // b, x * b + block % b)
-
-    return _compute((n, c * b * b, h // b, w // b), element, "space_to_depth")
 
 
 # ---------------------------------------------------------------- the gallery's names

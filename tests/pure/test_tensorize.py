@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.intrins import blocked, gemv, ran, rows, text
+from tests.intrins import blocked, gemv, ran, rows, text, tutorial
 from tests.pure.passes.schedules import owed
 from tests.refusal import refused
 from tvmlab import te, tir
@@ -237,6 +237,29 @@ def test_a_transformed_layout_is_followed(part):
     s[C].tensorize(ji, elementwise(4, lambda x, y: x * y))
     a, b, c = ran(s, [A, B, C])
     assert (c == a * b).all()
+
+
+def test_double_buffering_goes_through_addresses(golden):
+    """Release after release skipped it where an intrinsic takes the address (2581)."""
+    A, B, C = rows()
+    s = create_schedule(C.op)
+    AA = s.cache_read(A, "global", [C])
+    i, j = C.op.axis
+    jo, ji = s[C].split(j, 4)
+    ko, ki = s[C].split(C.op.reduce_axis[0], 4)
+    s[C].reorder(i, jo, ko, ji, ki)
+    s[C].tensorize(ji, gemv(4, 4, "iu", "packed"))
+    s[AA].compute_at(s[C], ko)
+    s[AA].double_buffer()
+    golden(text(s, [A, B, C]))
+    a, b, c = ran(s, [A, B, C])
+    assert (c == a @ b.T).all()
+
+
+def test_the_classic_tutorial(golden):
+    """As the loops read it: a reset, then updates, which read what they add to."""
+    s, args, _ = tutorial()
+    golden(text(s, args))
 
 
 # ---------------------------------------------------------------- addresses

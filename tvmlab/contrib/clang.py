@@ -1,66 +1,48 @@
-"""C code as LLVM IR, through the clang of this system: `clang.create_llvm(c_source, output="f.ll")`."""
+"""C to LLVM IR, for the pragma import_llvm: `clang.create_llvm(c_code)`. Needs clang on this machine."""
 
 from __future__ import annotations
 
-import re
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from shutil import which
 
-from ..core.error import LabError
-from .utils import is_source_path
+from ..core.error import BuildError
 
 
 def find_clang(required: bool = True) -> list[str]:
-    """The commands that run a clang here, best first; `required`: an error where there is none."""
-    found = [p for name in ("clang", *(f"clang-{n}" for n in range(25, 9, -1))) if (p := shutil.which(name))]
-    if not found and required and _zig() is None:
-        raise LabError(
+    """The clangs of this machine, by path; with `required` one must be there."""
+    names = ["clang", *(f"clang-{n}" for n in range(22, 10, -1))]
+    found = [path for name in names if (path := which(name)) is not None]
+    if required and not found:
+        raise BuildError(
             "no-clang",
-            "there is no clang on this system",
-            legal=["install clang", "pip install ziglang", "write the body with tir.ir_builder"],
+            "cannot find clang, which makes LLVM IR of C code",
+            legal=["LLVM IR written by hand", "a body built with tir.ir_builder", "call_packed of a Python function"],
         )
     return found
 
 
-def _zig() -> list[str] | None:
-    """The compiler that the package `ziglang` brings contains a clang."""
-    import sys
-
-    return [sys.executable, "-m", "ziglang", "cc"] if find_spec("ziglang") else None
-
-
 def create_llvm(
-    inputs: Any, output: str | None = None, options: Sequence[str] | None = None, cc: str | None = None
+    inputs: str | Sequence[str], output: str | None = None, options: Sequence[str] = (), cc: str | None = None
 ) -> str:
-    """The LLVM IR of C sources, files or text; also written to `output`, if that is given."""
-    sources = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
-    found = find_clang()
-    command = [cc] if cc else found[:1] or _zig()
-    assert command is not None
-    texts = []
+    """The LLVM IR text of C code (or of files ending in .c, .cc, .cpp); also written to `output` if that is given."""
+    compiler = cc or find_clang()[0]
+    sources = [inputs] if isinstance(inputs, str) else list(inputs)
     with tempfile.TemporaryDirectory() as folder:
-        for i, source in enumerate(sources):
-            path = str(source) if is_source_path(source) else str(_write(Path(folder) / f"input{i}.cc", source))
-            made = Path(folder) / f"{i}.ll"
-            _run([*command, "-O3", "-emit-llvm", "-S", "-fno-exceptions", *(options or ()), path, "-o", str(made)])
-            texts.append(made.read_text())
-    text = "\n".join(texts) if len(texts) > 1 else texts[0]
-    if output is not None:
-        Path(output).write_text(text)
-    return text
+        files = [_file(source, Path(folder) / f"input{k}.cc") for k, source in enumerate(sources)]
+        target = Path(output) if output else Path(folder) / "output.ll"
+        command = [compiler, "-O3", "-emit-llvm", "-S", "-o", str(target), *options, *files]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise BuildError("clang", "clang refused the C code", where=done.stderr.splitlines()[:12])
+        return target.read_text()
 
 
-def _write(path: Path, text: str) -> Path:
-    path.write_text(text)
-    return path
-
-
-def _run(command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(command)}\n{re.sub(r'^', '  ', done.stderr, flags=re.M)}")
+def _file(source: str, path: Path) -> str:
+    """The name of a file with the code: its own, or one written here."""
+    if "\n" not in source and source.endswith((".c", ".cc", ".cpp")):
+        return source
+    path.write_text(source)
+    return str(path)
