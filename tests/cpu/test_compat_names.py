@@ -48,6 +48,8 @@ NAMES = {
         uses_gpu utils parameter main""",
     "tvm.contrib": "tedd util utils cc random cblas clang pickle_memoize",
     "tvm.contrib.pickle_memoize": "memoize",
+    "tvm.topi": "add multiply sum max argmax transpose reshape concatenate exp tanh nn generic x86 testing utils tag",
+    "tvm.topi.nn": "relu conv2d_nchw conv2d_hwcn dense softmax pad",
     "tvm.driver": "lower build build_module",
     "tvm.driver.build_module": "schedule_to_module",
 }
