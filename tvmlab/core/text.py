@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import dtype as dt
+from .deep import deep
 from .node import (
     Alloc,
     AllReduce,
@@ -301,6 +302,7 @@ STMT: dict[type, Callable[[Printer, Any, int], Lines]] = {
 }
 
 
+@deep
 def show(n: Any, names: Names | None = None) -> str:
     """The text of any node."""
     if isinstance(n, Combiner):
@@ -331,6 +333,7 @@ def program_lines(program: Any) -> Iterator[tuple[int, str, Any]]:
         yield from p.block(fn.body, 1)
 
 
+@deep
 def show_program(program: Any) -> str:
     return "\n".join(["    " * depth + line for depth, line, _ in program_lines(program)])
 
