@@ -33,7 +33,7 @@ _WHERE: dict[str, str] = {
     for name in names.split()
 } | {
     name: f"tvmlab.{name}"
-    for name in """te tir nd target transform testing contrib runtime error ir arith ir_pass schedule expr compat
+    for name in """te tir nd topi target transform testing contrib runtime error ir arith ir_pass schedule expr compat
         module kernels""".split()
 }
 
