@@ -3,8 +3,8 @@
     import tvmlab.compat; tvmlab.compat.install()        from here on `import tvm` gives tvmlab
     python -m tvmlab.compat script.py args               the same for a whole script
 
-`tvm.x` is tvmlab's x, as an object: `tvm.te is tvmlab.te`. `import topi` (release 0.6) gives tvm.topi. A part that is not
-there yet can be imported, since scripts often import more than they use; each use of it says that it is not there.
+`tvm.x` is tvmlab's x, as an object: `tvm.te is tvmlab.te`. `import topi` (release 0.6) gives tvm.topi. A part that is
+not there yet can be imported, since scripts often import more than they use; each use of it says that it is not there.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ def uninstall() -> None:
 class _Finder(MetaPathFinder, Loader):
     """Finds `tvm.a.b` as tvmlab.a.b, and parts of tvmlab that exist as objects only (`tvmlab.te.schedule`)."""
 
-    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         root, _, rest = fullname.partition(".")
         if root not in ROOTS and (root != "tvmlab" or not rest or _is_real(fullname)):
             return None

@@ -241,7 +241,7 @@ def _fold_conditions(op: str, conditions: tuple[Any, ...]) -> Expr:
 
 
 def truth(self: Node) -> bool:
-    """`a == b` is true where both are the same object, so that lists can hold expressions; nothing else may be asked."""
+    """`a == b` is true where both are the same object, so that lists can hold expressions; else nothing has a truth."""
     if isinstance(self, Bin) and self.op in ("==", "!="):
         return (self.a is self.b) == (self.op == "==")
     if isinstance(self, Const):

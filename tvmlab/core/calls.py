@@ -30,6 +30,9 @@ BUILTINS: dict[str, str] = {
     "isnullptr": "(handle): is the pointer null",
 }
 
+# built-ins that stand for memory handed to a call: where their mask is (1: it is read, 2: it is written)
+POINTERS = {"access_ptr": 3, "array_view": 2}
+
 # other spellings -> how the call is built
 _FUNCTIONS: dict[str, Callable[..., Expr]] = {
     "abs": intrin.abs, "power": intrin.power, "pow": intrin.power, "shift_left": intrin.shift_left,

@@ -110,7 +110,8 @@ class Program:
         if found is None and str(name) in ("main", "default_function"):
             return self.entry
         if found is None:
-            raise KeyError(f"there is no function `{name}`; the functions are {', '.join(f.name for f in self.functions)}")
+            there = ", ".join(f.name for f in self.functions)
+            raise KeyError(f"there is no function `{name}`; the functions are {there}")
         return found
 
     def get_global_vars(self) -> list[str]:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import dtype as dt
+from .deep import deep
 from .node import (
     Alloc,
     AllReduce,
@@ -53,7 +54,9 @@ PRECEDENCE = {
 }  # fmt: skip
 ATOM = 12
 UPDATES = {"+": "+=", "*": "*="}
-LOOPS = {"serial": "range", "parallel": "parallel", "vectorized": "vectorized", "unrolled": "unrolled", "vthread": "vthread"}
+LOOPS = {
+    "serial": "range", "parallel": "parallel", "vectorized": "vectorized", "unrolled": "unrolled", "vthread": "vthread",
+}  # fmt: skip
 
 
 def identifier(name: str) -> str:
@@ -93,6 +96,7 @@ class Printer:
 
     def __init__(self, names: Names | None = None) -> None:
         self.names = names or Names()
+        self.mask: str | None = None  # of the store being printed: its loads under the same mask need not repeat it
 
     # ------------------------------------------------------------ expressions
 
@@ -178,7 +182,9 @@ def _call(p: Printer, e: Call) -> tuple[str, int]:
 
 def _load(p: Printer, e: Load) -> tuple[str, int]:
     text = p.access(e.buffer, e.indices)
-    return (text if e.mask is None else f"masked({text}, {p.expr(e.mask)})"), ATOM
+    if e.mask is None or p.expr(e.mask) == p.mask:
+        return text, ATOM
+    return f"masked({text}, {p.expr(e.mask)})", ATOM
 
 
 def _reduce(p: Printer, e: Reduce) -> tuple[str, int]:
@@ -225,13 +231,15 @@ def _for(p: Printer, s: For, depth: int) -> Lines:
 
 def _store(p: Printer, s: Store, depth: int) -> Lines:
     target = p.access(s.buffer, s.indices)
+    mask = p.mask = None if s.mask is None else p.expr(s.mask)
     v = s.value
     op = "="
     if isinstance(v, Bin) and v.op in UPDATES and isinstance(v.a, Load) and v.a.buffer is s.buffer:
         if p.access(v.a.buffer, v.a.indices) == target:
             op, v = UPDATES[v.op], v.b
     text = f"{target} {op} {p.expr(v)}"
-    yield depth, text if s.mask is None else f"{text}  # where {p.expr(s.mask)}", s
+    p.mask = None
+    yield depth, text if mask is None else f"{text}  # where {mask}", s
 
 
 def _if(p: Printer, s: If, depth: int) -> Lines:
@@ -294,6 +302,7 @@ STMT: dict[type, Callable[[Printer, Any, int], Lines]] = {
 }
 
 
+@deep
 def show(n: Any, names: Names | None = None) -> str:
     """The text of any node."""
     if isinstance(n, Combiner):
@@ -324,6 +333,7 @@ def program_lines(program: Any) -> Iterator[tuple[int, str, Any]]:
         yield from p.block(fn.body, 1)
 
 
+@deep
 def show_program(program: Any) -> str:
     return "\n".join(["    " * depth + line for depth, line, _ in program_lines(program)])
 

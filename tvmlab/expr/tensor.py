@@ -299,6 +299,8 @@ def shape_of(shape: Any) -> tuple[Expr, ...]:
         value = getattr(e, "value", None)
         if isinstance(value, int) and value < 0:
             raise TVMError(f"an extent must not be negative: {value}")
+        if isinstance(e, Var) and not e.nonneg:
+            object.__setattr__(e, "nonneg", True)  # learned, not changed: an extent is never negative
         made.append(e)
     return tuple(made)
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
+from weakref import ref
 
-from ..core.error import ScheduleError, ScheduleTypeError
+from ..core.error import LabError, ScheduleError, ScheduleTypeError, ScheduleValueError
 from ..core.node import PARALLEL, TENSORIZED, UNROLLED, VECTORIZED, IterVar
 from ..expr.attrs import StringImm
 from ..expr.tensor import Operation, Tensor
-from ..lowering.obligations import obligations
+from ..lowering import pipeline
 from ..schedule import primitives
 from ..schedule.code import to_code
 from ..schedule.state import Marks, Stage, State
@@ -26,8 +27,11 @@ STAGE_ARGUMENTS = ("stage", "parent")
 class Schedule:
     """A handle on a trace. Every call that succeeds appends a step; one that is refused changes nothing."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, family: list[Any] | None = None) -> None:
         self.trace = trace
+        # Where axes and tensors of steps that this schedule has not taken may come from: undone traces, other handles.
+        self._family: list[Any] = [] if family is None else family
+        self._family.append(ref(self))
 
     # ------------------------------------------------------------ looking
 
@@ -38,6 +42,7 @@ class Schedule:
     def __getitem__(self, thing: Any) -> StageHandle:
         if isinstance(thing, StageHandle):
             thing = thing.op
+        self._refuse_untaken(thing)
         return StageHandle(self, self.state.stage_of(thing).index)
 
     @property
@@ -61,24 +66,71 @@ class Schedule:
     def apply(self, primitive: str, /, *args: Any, **kwargs: Any) -> Any:
         """Append one step; returns what the primitive returns."""
         frame = caller()
-        bound = primitives.prepare(primitive, self.state, bind(primitive, args, kwargs))
+        bound = self.arguments(primitive, args, kwargs)
         trace = self.trace + Step(primitive, bound, place(frame), result_names(frame))
         results = trace.results  # refused steps raise here, and leave the schedule as it was
         self.trace = trace
         return results
 
+    def arguments(self, primitive: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What a call gave, as a step records it: stages of this schedule by number, layouts as data."""
+        bound = bind(primitive, [self.plain(a) for a in args], {k: self.plain(v) for k, v in kwargs.items()})
+        for value in bound.values():
+            for x in value if isinstance(value, (list, tuple)) else (value,):
+                self._refuse_untaken(x)
+        return primitives.prepare(primitive, self.state, bound)
+
+    def plain(self, value: Any) -> Any:
+        """A stage (or group) of this schedule by its number."""
+        if not isinstance(value, (StageHandle, GroupHandle)):
+            return value
+        if value.schedule is not self:
+            what = "group" if isinstance(value, GroupHandle) else f"stage {value.record.name}"
+            raise ScheduleValueError(
+                "foreign-stage",
+                f"this {what} belongs to another schedule",
+                legal=[s.record.name for s in self.stages],
+                hint="stages are looked up in the schedule that is changed: s[C].compute_at(s[D], i), both of the same s",
+            )
+        return value.record.index if isinstance(value, StageHandle) else value.index
+
+    def _refuse_untaken(self, thing: Any) -> None:
+        """An axis or a tensor made by a step that was undone, or that only a fork took: say which."""
+        if isinstance(thing, Tensor):
+            thing = thing.op
+        if not isinstance(thing, (IterVar, Operation)) or _knows(self.state, thing):
+            return
+        for number, trace, undone in self._untaken():
+            if _knows(trace.state, thing):
+                label = trace.state.labels.get(thing, thing.name) if isinstance(thing, IterVar) else thing.name
+                why = "which was undone" if undone else "which this schedule has not taken: another handle has"
+                raise ScheduleValueError(
+                    "untaken-step", f"`{label}` was made by step {number}, {trace.step!r}, {why}", hint="take that step again"
+                )
+
+    def _untaken(self) -> Iterator[tuple[int, Trace, bool]]:
+        """The traces of steps that are not ours, each after the one it follows on."""
+        ours = {id(t) for t in _prefixes(self.trace)}
+        for member in self._family:
+            trace = member if isinstance(member, Trace) else getattr(member(), "trace", None)
+            steps = [] if trace is None else [t for t in _prefixes(trace) if id(t) not in ours]
+            for t in reversed(steps):
+                yield len(t) - 1, t, isinstance(member, Trace)
+
     def undo(self, steps: int = 1) -> Schedule:
         """Take back the last steps."""
+        self._family[:] = [m for m in self._family if isinstance(m, Trace) or m() is not None]
+        self._family.append(self.trace)
         self.trace = self.trace[: max(0, len(self.trace) - steps)]
         return self
 
     def at(self, step: int) -> Schedule:
         """A new handle on the schedule as it was after `step` steps."""
-        return Schedule(self.trace.prefix(step))
+        return Schedule(self.trace.prefix(step), self._family)
 
     def fork(self) -> Schedule:
         """A new handle that starts here and goes its own way."""
-        return Schedule(self.trace)
+        return Schedule(self.trace, self._family)
 
     copy = fork
 
@@ -101,9 +153,9 @@ class Schedule:
         """What may be done to a loop of a stage (to the stage itself without an axis), each with its verdict."""
         return moves(self, self[stage].record, axis)
 
-    def check(self) -> list[ScheduleError]:
-        """The open obligations: what `build` would refuse."""
-        return obligations(self.state)
+    def check(self) -> list[LabError]:
+        """The open obligations, and what else `build` would refuse."""
+        return pipeline.problems(self.state)
 
     def to_code(self) -> str:
         """The steps as code, in the classic calls and the person's names."""
@@ -127,13 +179,17 @@ class StageHandle:
 
     def __init__(self, schedule: Schedule, index: int) -> None:
         self.schedule, self.index = schedule, index
+        self.origin_op = schedule.state.stages[index].origin
 
     @property
     def record(self) -> Stage:
-        return self.schedule.state.stages[self.index]
+        found = self.schedule.state.stages.get(self.index)
+        if found is None or found.origin is not self.origin_op:
+            name = self.origin_op.name
+            raise ScheduleValueError("untaken-step", f"stage {name} is gone: the step that made it was undone")
+        return found
 
     op = property(lambda self: self.record.op)
-    origin_op = property(lambda self: self.record.origin)
     scope = property(lambda self: self.record.scope)
     all_iter_vars = property(lambda self: list(self.record.axes))
     leaf_iter_vars = property(lambda self: list(self.record.leaves))
@@ -230,11 +286,11 @@ def takes_stage(primitive: str) -> bool:
     return next(iter(signature(primitive).parameters), "") == "stage"
 
 
-def bind(primitive: str, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+def bind(primitive: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Positional and keyword arguments as a plain mapping; a wrong count names the signature."""
     form = signature(primitive)
     try:
-        bound = form.bind(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
+        bound = form.bind(*args, **kwargs)
     except TypeError as e:
         shown = [str(p) for n, p in form.parameters.items() if n != "stage"]
         raise ScheduleTypeError(
@@ -248,8 +304,16 @@ def _bare(parameter: str) -> str:
     return name.partition(":")[0].strip() + (f"={default.strip()}" if default else "")
 
 
-def plain(value: Any) -> Any:
-    return value.index if isinstance(value, (StageHandle, GroupHandle)) else value
+def _prefixes(trace: Trace) -> Iterator[Trace]:
+    """The trace and those it goes on from, the longest first."""
+    node: Trace | None = trace
+    while node is not None:
+        yield node
+        node = node.parent
+
+
+def _knows(state: State, thing: Any) -> bool:
+    return thing in (state.refs if isinstance(thing, IterVar) else state.alias)
 
 
 def stage_line(s: Stage, state: State) -> str:
@@ -270,7 +334,7 @@ def _leaf(s: Stage, a: IterVar) -> str:
 
     mark = s.mark(a)
     extent = f" ({show(a.dom.extent)})" if a.dom is not None else ""
-    note = mark.kind or (mark.thread.thread_tag if mark.thread else "")
+    note = mark.kind or (mark.thread.thread_tag if mark.thread is not None else "")
     return f"{a.name}{extent}{' ' + note if note else ''}"
 
 

@@ -25,8 +25,8 @@ from ..core.walk import map_children, seq, substitute
 from ..expr.reduce import combine
 from ..expr.tensor import ComputeOp
 from ..schedule import relations as rel
-from ..schedule.scopes import rank
-from ..schedule.state import Stage, is_input
+from ..schedule.scopes import is_virtual, rank, thread_key
+from ..schedule.state import Fuse, Stage, Transform, is_input
 from .bounds import Bounds, Domain
 from .crossthread import cross_thread
 from .normalise import Ready
@@ -51,6 +51,7 @@ class Nest:
         self.attached: dict[tuple[int, IterVar], list[Stage]] = {}
         self.roots: list[Stage] = []
         self.owned: set[int] = set()  # stages whose nests a scan places
+        self.problems: list[ScheduleError] = []  # what could not be done as the schedule says; the loops are plain there
         self.absolute: set[Any] = set(params)  # tensors whose buffer holds the whole declared shape
         for stage in ready.stages:
             if stage.op.kind == "scan":
@@ -98,7 +99,8 @@ class Nest:
         """The stage's nest, then what needs it, inside its allocation."""
         d = self.bounds.of[stage.index]
         nest = self.nest(stage, d)
-        shared = rank(d.scope) in (1, 2) and any(s.mark(a).thread is not None for s, a in d.path[: len(d.path) - len(stage.leaves)])
+        around = [t.thread_tag for s, a in d.path[: len(d.path) - len(stage.leaves)] if (t := s.mark(a).thread) is not None]
+        shared = rank(d.scope) in (1, 2) and not all(map(is_virtual, around))
         made = seq(Barrier("shared"), nest, Barrier("shared"), body) if shared else seq(nest, body)
         around = self.around(stage, d)
         if stage.double_buffer and around is not None:  # the value: the loop over whose iterations it alternates
@@ -111,12 +113,12 @@ class Nest:
         return made
 
     def around(self, stage: Stage, d: Domain) -> Var | None:
-        """The variable of the loop the stage is attached to, if that is more than one iteration."""
-        outer = d.path[: len(d.path) - len(stage.leaves)]
-        if not outer:
-            return None
-        s, a = outer[-1]
-        return next((x for x in self.bounds.of[s.index].loop[a].terms if isinstance(x, Var)), None)
+        """The variable of the loop the stage is attached to (virtual threads left out), if it is a loop at all."""
+        for s, a in reversed(d.path[: len(d.path) - len(stage.leaves)]):
+            thread = s.mark(a).thread
+            if thread is None or not is_virtual(thread.thread_tag):
+                return next((x for x in self.bounds.of[s.index].loop[a].terms if isinstance(x, Var)), None)
+        return None
 
     def window(self, stage: Stage, d: Domain) -> Expr:
         """Where the part that an iteration computes begins, one index per dimension."""
@@ -127,9 +129,14 @@ class Nest:
         return Call("window", tuple(to_expr(d.low[a]) for a in stage.op.axis), "int32", "intrin")
 
     def nest(self, stage: Stage, d: Domain) -> Stmt:
-        if isinstance(stage.op, ComputeOp):
-            return self.compute(stage, d, self.ready.bodies[stage.index])
-        return SPECIAL[stage.op.kind](self, stage, d)
+        if not isinstance(stage.op, ComputeOp):
+            return SPECIAL[stage.op.kind](self, stage, d)
+        bodies = self.ready.bodies[stage.index]
+        try:
+            return self.compute(stage, d, bodies)
+        except ScheduleError as e:
+            self.problems.append(e)
+            return self.plain(stage, d, bodies)
 
     # ------------------------------------------------------------ compute stages
 
@@ -146,15 +153,33 @@ class Nest:
         ]
         return self.wrap(stage, d, stage.leaves, guarded(guards, together(stores)))
 
-    def reduction(self, stage: Stage, d: Domain, r: Reduce) -> Stmt:
+    def plain(self, stage: Stage, d: Domain, bodies: Sequence[Expr]) -> Stmt:
+        """The nest without an intrinsic, and without threads that reduce together."""
+        for a in stage.leaves:
+            if stage.mark(a).kind == "tensorized":
+                stage = stage.with_mark(a, kind="", intrin=None)
+        if isinstance(bodies[0], Reduce):
+            return self.reduction(stage, d, bodies[0], False)
+        return self.compute(stage, d, bodies)
+
+    def reduction(self, stage: Stage, d: Domain, r: Reduce, on_threads: bool = True) -> Stmt:
         reducing = rel.derived_from(stage, stage.op.reduce_axis)
         first = next((k for k, a in enumerate(stage.leaves) if a in reducing), len(stage.leaves))
         common, rest = stage.leaves[:first], stage.leaves[first:]
-        if any(stage.mark(a).thread is not None for a in rest if a in reducing):
+        if on_threads and any(stage.mark(a).thread is not None for a in rest if a in reducing):
             return cross_thread(self, stage, d, r)
-        init = self.init(stage, d, common, [a for a in rest if a not in reducing], self.identity(stage, d, r))
+        init = self.init(stage, d, common, self.data_loops(stage, common), self.identity(stage, d, r))
         main = self.wrap(stage, d, rest, self.update(stage, d, r))
         return self.wrap(stage, d, common, seq(init, main))
+
+    def data_loops(self, stage: Stage, common: Sequence[IterVar]) -> list[IterVar]:
+        """The loops of an init inside the common ones: the data leaves, and the data axes fused with a reduction."""
+        reducing = rel.derived_from(stage, stage.op.reduce_axis)
+        found = [a for a in stage.leaves if a not in reducing and a not in common]
+        for r in stage.relations:
+            if isinstance(r, Fuse) and r.fused in reducing:
+                found += [a for a in (r.outer, r.inner) if a not in reducing]
+        return found
 
     def update(self, stage: Stage, d: Domain, r: Reduce) -> Stmt:
         guards = self.guards(stage, d, d.values, d.facts)
@@ -189,7 +214,9 @@ class Nest:
         """
         facts, loop = d.facts, {a: d.loop[a] for a in common}
         for a in own:
-            value = d.loop[a]
+            value = d.loop[a] if a in d.loop else var(Var(identifier(a.name), a.dtype))  # fused: no loop of its own
+            if d.sizes[a].key == number(1).key:
+                value = number(0)
             if value.terms and stage.mark(a).thread is None:
                 v = Var(f"{_name(value)}_init", a.dtype)
                 facts = facts.with_range(v, number(0), d.sizes[a] - 1)
@@ -256,10 +283,10 @@ class Nest:
     def is_open(self, stage: Stage, d: Domain, a: IterVar) -> bool:
         """Is this thread axis already a loop around the stage?"""
         outer = d.path[: len(d.path) - len(stage.leaves)]
-        tag = stage.mark(a).thread.thread_tag  # type: ignore[union-attr]
-        if any(tag in self.bounds.of[s.index].threads for s, _ in outer):
+        key = thread_key(stage.mark(a).thread)
+        if any(key in self.bounds.of[s.index].threads for s, _ in outer):
             return True
-        return any(t.thread_tag == tag for s, b in outer if (t := s.mark(b).thread) is not None)
+        return any(thread_key(t) == key for s, b in outer if (t := s.mark(b).thread) is not None)
 
     def prefetched(self, tensor: Any) -> Any:
         stage = self.ready.state.stage_of(tensor)
@@ -391,8 +418,9 @@ def aligned(stage: Stage, shape: Sequence[Expr]) -> tuple[Expr, ...] | None:
         return None
     strides: list[Expr] = []
     step: Expr = const(1)
+    dimensions = next((r.transformed for r in stage.relations if isinstance(r, Transform)), stage.op.axis)
     for k in reversed(range(len(shape))):
-        axis = stage.op.axis[k]
+        axis = dimensions[k]
         if axis in stage.align:
             factor, offset = stage.align[axis]
             lack = simplify(binary("%", binary("-", binary("+", offset, factor), binary("%", step, factor)), factor))

@@ -11,6 +11,7 @@ from functools import lru_cache
 from types import CodeType
 from typing import Any
 
+from ..core.calls import POINTERS
 from ..core.error import BuildError
 from ..core.node import AllReduce, Buffer, Call, Const, Expr, Load, Node, Store, Var
 from ..core.program import Function
@@ -163,9 +164,6 @@ def _compact(shape: tuple[Dim, ...]) -> tuple[int, ...] | None:
     return tuple(reversed(strides))
 
 
-MASKED = {"access_ptr": 3, "array_view": 2}  # built-ins that say what their pointer is for, and where
-
-
 def writes(fn: Function) -> set[Buffer]:
     """The buffer parameters the body may write: stores, pointers with write access, and pointers given away.
 
@@ -191,7 +189,7 @@ def _stored(n: Node) -> Iterator[Any]:
         yield n.buffer
     elif isinstance(n, AllReduce):
         yield from n.buffers
-    elif isinstance(n, Call) and n.name in MASKED and _mask(n) not in (None, 1):
+    elif isinstance(n, Call) and n.name in POINTERS and _mask(n) not in (None, 1):
         yield n.args[0]
 
 
@@ -199,7 +197,7 @@ def _given(n: Node) -> Iterator[Any]:
     """Those whose address it takes without saying what for."""
     if not isinstance(n, Call):
         return
-    if n.name in MASKED:
+    if n.name in POINTERS:
         if _mask(n) is None:
             yield n.args[0]
         return
@@ -212,7 +210,7 @@ def _given(n: Node) -> Iterator[Any]:
 
 def _mask(pointer: Call) -> int | None:
     """The mask, if it is a number: 1 reads, 2 writes, 3 both."""
-    mask = pointer.args[MASKED[pointer.name]]
+    mask = pointer.args[POINTERS[pointer.name]]
     return mask.value if isinstance(mask, Const) else None
 
 

@@ -1,9 +1,9 @@
 """Graphs as pictures: a `graphviz.Digraph` that needs no `dot` program.
 
-    g = Graph("flow"); g.node("a"); g.edge("a", "b"); g            a cell shows the picture; print(g.source) the DOT text
+    g = Graph("flow"); g.node("a"); g.edge("a", "b"); g        a cell shows the picture; print(g.source) the DOT text
 
-The engine is a self-contained port of Graphviz that pip installs (`graphviz-pure`); without it a `dot` on the path is used,
-and without that a notebook shows the text.
+The engine is a self-contained port of Graphviz that pip installs (`graphviz-pure`); without it a `dot` on the path is
+used, and without that a notebook shows the text.
 """
 
 from __future__ import annotations
@@ -89,12 +89,18 @@ def html(text: Any) -> str:
     return escape(str(text), quote=False)
 
 
-def cell(text: str, port: str = "", colour: str = "", bold: bool = False, span: int = 1, align: str = "LEFT", ink: str = INK) -> str:
+def cell(
+    text: str, port: str = "", colour: str = "", bold: bool = False, span: int = 1, align: str = "LEFT", ink: str = INK
+) -> str:
     """One cell of a table. `text` is escaped; long ones are broken at commas."""
     body = "<BR ALIGN='LEFT'/>".join(html(line) for line in folded(text))
     body = f"<B>{body}</B>" if bold else body
     body = f'<FONT COLOR="{ink}">{body}</FONT>' if body else ""
-    marks = [f'PORT="{port}"' if port else "", f'BGCOLOR="{colour}"' if colour else "", f'COLSPAN="{span}"' if span > 1 else ""]
+    marks = [
+        f'PORT="{port}"' if port else "",
+        f'BGCOLOR="{colour}"' if colour else "",
+        f'COLSPAN="{span}"' if span > 1 else "",
+    ]
     return f'<TD ALIGN="{align}" {" ".join(filter(None, marks))}>{body}</TD>'
 
 

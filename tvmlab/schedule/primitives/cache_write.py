@@ -69,7 +69,7 @@ def _check(state: State, stage: Stage, tensors: Sequence[Tensor]) -> None:
     if reducing:
         raise ScheduleError(
             "cache-split-reduction",
-            f"cannot cache {stage.name}: its reduction was already split ({', '.join(describe(a) for a in stage.leaves if a in reducing)})",
+            f"cannot cache {stage.name}: its reduction was already split ({', '.join(describe(state, a) for a in stage.leaves if a in reducing)})",
             hint="call cache_write first, then split the reduction in the cache stage",
         )
 

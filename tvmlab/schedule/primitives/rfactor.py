@@ -7,10 +7,10 @@ from ...core.affine import Lin, lin, to_expr, var
 from ...core.build import all_, binary, const, is_const
 from ...core.error import ScheduleError
 from ...core.node import DATA, REDUCE, Expr, IterVar, Load, Range, Reduce, Var
-from ...core.walk import constant, substitute
+from ...core.walk import substitute
 from ...expr.tensor import ComputeOp, Tensor, axis_of
 from .. import relations as rel
-from ..guard import describe, need, need_compute, need_leaf, need_movable
+from ..guard import loops, named, need, need_compute, need_leaf, need_movable
 from ..state import Stage, State
 from ._stages import insert_before, reset, unique_name
 
@@ -26,17 +26,17 @@ def rfactor(state: State, tensor: Tensor, axis: IterVar, factor_axis: int = 0) -
 
     Returns the partial results (a list for several outputs); the new axis stands at position `factor_axis` (negative:
     from the end). What was scheduled on the stage is gone: schedule both parts anew. The fold's order changes, so a
-    float result may differ in rounding. Refused: an axis that is no loop of a reduction, a reduction with an init of
-    its own rank.
+    float result may differ in rounding. Refused: an axis that is no loop of a reduction, a loop that mixes data and
+    reduction axes, a factor_axis outside the result's dimensions.
     """
     stage = state.stage_of(tensor)
     need_compute(stage, "rfactor")
     need_movable(state, stage, "rfactor")
     need_leaf(state, stage, axis, "rfactor")
     if axis.iter_type != REDUCE:
-        legal = [describe(a) for a in stage.leaves if a.iter_type == REDUCE]
+        legal = loops(state, stage, [REDUCE])
         raise ScheduleError(
-            "rfactor-data", f"cannot rfactor `{axis.name}` in stage {stage.name}: it is no reduction", legal=legal
+            "rfactor-data", f"cannot rfactor {named(state, axis)} in stage {stage.name}: it is no reduction", legal=legal
         )
     op: ComputeOp = stage.op  # type: ignore[assignment]
     position = _position(stage, factor_axis)
@@ -68,15 +68,13 @@ def _factored(
     r: Reduce = op.body[0]  # type: ignore[assignment]
     mixed = [x for x in stage.leaves if x in rel.derived_from(stage, op.axis) and x in rel.derived_from(stage, op.reduce_axis)]
     if mixed:
-        raise ScheduleError("rfactor-mixed", f"cannot rfactor {stage.name}: `{mixed[0].name}` mixes data and reduction axes")
+        raise ScheduleError("rfactor-mixed", f"cannot rfactor {stage.name}: {named(state, mixed[0])} mixes data and reduction axes")
     roots = {a: lin(a.dom.extent) for a in (*op.axis, *op.reduce_axis) if a.dom is not None}
     sizes = rel.extents(stage, roots)
     touched = _touched(stage, op, axis)
     reducing = rel.derived_from(stage, touched)
     own = [a for a in op.reduce_axis if a not in touched]  # whole, whatever was done to them; the classic order
     own += [a for a in stage.leaves if a in reducing and a is not axis]
-    if constant(to_expr(sizes[axis])) is None and not sizes[axis].terms:
-        raise ScheduleError("rfactor-extent", f"cannot rfactor `{axis.name}`: its extent is not known")
     factored = IterVar(_range(sizes[axis], axis.dtype), Var(axis.name, axis.dtype), DATA)
     kept = [_kept(a, op, sizes[a]) for a in own]
     at: dict[IterVar, Lin] = {axis: var(factored.var), **{a: var(k.var) for a, k in zip(own, kept, strict=True)}}

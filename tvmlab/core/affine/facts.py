@@ -1,0 +1,92 @@
+"""What is known where a form stands: ranges of variables, conditions that hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .. import dtype as dt
+from ..node import Bin, Call, Const, Expr, Load, Not, Var
+from ..walk import replace, walk
+from . import arith
+from .form import Lin
+
+
+class Facts:
+    """What is known: `ranges` of variables (inclusive, outer variables first), `guards` (forms that are >= 0)."""
+
+    __slots__ = ("guards", "order", "ranges")
+
+    def __init__(self, ranges: Mapping[Var, tuple[Lin, Lin]] | None = None, guards: Iterable[Lin] = ()) -> None:
+        self.ranges: dict[Any, tuple[Lin, Lin]] = dict(ranges or {})
+        self.order: dict[Any, int] = {v: i for i, v in enumerate(self.ranges)}
+        self.guards: tuple[Lin, ...] = tuple(guards)
+
+    def with_range(self, v: Var, lo: Lin, hi: Lin) -> Facts:
+        made = Facts.__new__(Facts)
+        made.ranges = {**self.ranges, v: (lo, hi)}
+        made.order = {**self.order, v: len(self.order)}
+        made.guards = self.guards
+        return made
+
+    def with_guards(self, guards: Iterable[Lin]) -> Facts:
+        made = Facts.__new__(Facts)
+        made.ranges, made.order = self.ranges, self.order
+        made.guards = (*self.guards, *guards)
+        return made
+
+    def with_loop(self, v: Var, lo: Expr, extent: Expr) -> Facts:
+        if type(lo) is Const and type(extent) is Const:
+            return self.with_range(v, Lin({}, lo.value), Lin({}, lo.value + extent.value - 1))
+        first, n = arith.lin(lo, self), arith.lin(extent, self)
+        return self.with_range(v, first, first + n - 1)
+
+    def with_condition(self, cond: Expr) -> Facts:
+        found = list(conditions(cond, self))
+        return self.with_guards(found) if found else self
+
+
+NOTHING = Facts()
+
+
+NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+
+
+def conditions(cond: Expr, facts: Facts) -> Iterable[Lin]:
+    """The forms that are >= 0 where `cond` holds."""
+    if isinstance(cond, Call) and cond.name == "likely":
+        yield from conditions(cond.args[0], facts)
+    elif isinstance(cond, Bin) and cond.op == "and":
+        yield from conditions(cond.a, facts)
+        yield from conditions(cond.b, facts)
+    elif isinstance(cond, Not) and isinstance(cond.a, Bin) and cond.a.op in NEGATED:
+        yield from conditions(replace(cond.a, op=NEGATED[cond.a.op]), facts)
+    elif isinstance(cond, Bin) and dt.is_int(cond.a.dtype) and dt.lanes(cond.a.dtype) == 1:
+        d = arith.lin(cond.b, facts) - arith.lin(cond.a, facts)
+        if cond.op == "<":
+            yield d - 1
+        elif cond.op == "<=":
+            yield d
+        elif cond.op == ">":
+            yield -d - 1
+        elif cond.op == ">=":
+            yield -d
+        elif cond.op == "==":
+            yield d
+            yield -d
+
+
+def conjuncts(cond: Expr) -> Iterable[Expr]:
+    """The parts of `a and b and c`."""
+    stack = [cond]
+    while stack:
+        top = stack.pop()
+        if type(top) is Bin and top.op == "and":
+            stack += [top.b, top.a]
+        else:
+            yield top
+
+
+def reads_memory(e: Expr) -> bool:
+    """Does it load, or call something that may?"""
+    return any(type(x) is Load or (type(x) is Call and x.kind != "pure") for x in walk(e))
