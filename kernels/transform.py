@@ -198,11 +198,14 @@ def real_axes_in_order(ndim: int, axes: Any) -> list[int]:
 
 def strided_set(a: Any, v: Any, begin: Any, end: Any, strides: Any = None) -> Any:
     """`a` with a[begin:end:strides] = v; numbers, or tensors of them."""
-    n = _shared.constant(begin.shape[0]) if isinstance(begin, te.Tensor) else len(begin)
-    at = lambda x, d: x[d] if isinstance(x, te.Tensor) else te.const(x[d])
-    cuts = [
-        _cut(at(begin, d), at(end, d), te.const(1) if strides is None else at(strides, d), a.shape[d]) for d in range(n)
-    ]
+    if isinstance(begin, te.Tensor):
+        n = _shared.constant(begin.shape[0])
+        cuts = [*zip(*_cuts(a, n, begin, end, strides))]
+    else:
+        n = len(begin)
+        steps = [1] * n if strides is None else strides
+        found = [range(*slice(*cut).indices(_shared.constant(m))) for *cut, m in zip(begin, end, steps, a.shape)]
+        cuts = [(c.start, len(c), c.step) for c in found]
 
     def element(*i: Any) -> Any:
         steps = [te.floordiv(x - b, s) for x, (b, _, s) in zip(i, cuts)]
@@ -213,13 +216,24 @@ def strided_set(a: Any, v: Any, begin: Any, end: Any, strides: Any = None) -> An
     return _compute(a.shape, element, "strided_set")
 
 
-def _cut(begin: Any, end: Any, step: Any, size: Any) -> tuple[Any, Any, Any]:
-    """(first element, how many, step) of a Python slice, all expressions."""
-    low = tir.Select(step < 0, te.const(-1), te.const(0))
-    clipped = lambda x: te.max(te.min(tir.Select(x < 0, x + size, x), size + low), low)
-    first, last = clipped(begin), clipped(end)
-    forth, back = te.floordiv(last - first + step - 1, step), te.floordiv(last - first + step + 1, step)
-    return first, te.max(tir.Select(step < 0, back, forth), 0), step
+def _cuts(a: Any, n: int, begin: Any, end: Any, strides: Any) -> list[list[Any]]:
+    """(first element, how many, step) of Python slices whose bounds are data, each computed once."""
+    sizes = shape(a)
+
+    def stage(f: Any, name: str) -> Any:
+        return te.compute((n,), f, name=name, tag="slice_bounds")
+
+    step = stage(lambda d: te.const(1) if strides is None else strides[d].astype("int32"), "step")
+
+    def clipped(bound: Any, d: Any) -> Any:
+        low = tir.Select(step[d] < 0, te.const(-1), te.const(0))
+        value = bound[d].astype("int32")
+        return te.max(te.min(tir.Select(value < 0, value + sizes[d], value), sizes[d] + low), low)
+
+    first, last = stage(lambda d: clipped(begin, d), "first"), stage(lambda d: clipped(end, d), "last")
+    over = stage(lambda d: last[d] - first[d] + step[d] - tir.Select(step[d] < 0, te.const(-1), te.const(1)), "over")
+    count = stage(lambda d: te.max(te.floordiv(over[d], step[d]), 0), "count")
+    return [[t[d] for d in range(n)] for t in (first, count, step)]
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:

@@ -107,9 +107,8 @@ class Bounds:
             low[stage.op.axis[0]], extent[stage.op.axis[0]] = scan.env[scan.stage.op.axis[0].var], number(1)
             return low, extent
         if stage.is_output or not stage.op.axis or stage.op.kind == "scan" or self._is_scan_init(stage):
-            for consumer in self.of.values():
-                if any(True for _ in self._reads(consumer.stage, stage)):
-                    self._under(stage, consumer)
+            for consumer, _ in self.reads.get(stage.index, ()):
+                self._under(stage, consumer)
             return low, extent
         region = self._needed(stage, outer)
         if region is not None:
