@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from math import prod
 from typing import Any
 
 from tvmlab import te, tir
@@ -118,7 +117,10 @@ WORTH_THREADS = 1 << 15  # elements visited: what takes less (some microseconds)
 
 def work(op: te.Operation) -> int:
     """How many elements the operation visits; very many when a dimension is symbolic."""
-    return prod(constant(a.dom.extent, 1 << 20) for a in (*op.axis, *op.reduce_axis))
+    total = 1
+    for a in (*op.axis, *op.reduce_axis):
+        total *= constant(a.extent, 1 << 20)
+    return total
 
 
 def in_parallel(stage: Any, axes: Iterable[Any], at_least: int = 64, op: Any = None) -> Any:

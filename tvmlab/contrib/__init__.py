@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..names import lazy
 
-_HERE = ("tedd", "utils", "util", "cc", "clang", "cblas", "random")
+_HERE = ("tedd", "utils", "util", "cc", "cblas", "random", "clang", "pickle_memoize")
 _LATER = {
     "graph_executor": "graphs of operators are not there yet",
     "debugger": "build for the target `interp`, which checks every access",

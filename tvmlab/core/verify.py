@@ -371,7 +371,9 @@ RULES: dict[type, Callable[[Verifier, Any, Facts], None]] = {
 
 
 def unreachable(facts: Facts) -> bool:
-    """Do the conditions around contradict what is known: a branch that is never taken?"""
+    """Is it a branch that is never taken, or a loop without iterations?"""
+    if any(hi.is_const() and lo.is_const() and hi.const < lo.const for lo, hi in facts.ranges.values()):
+        return True
     return any(affine.nonneg(-g - 1, facts) for g in facts.guards)
 
 

@@ -98,7 +98,8 @@ class Writer:
                 keywords = True
             else:
                 text = self.stage(state.stages[value]) if p == "parent" and isinstance(value, int) else self.value(value, state)
-                texts.append(f"{p}={text}" if keywords or p in ("factor", "nparts") else text)
+                keywords = keywords or p in ("factor", "nparts")
+                texts.append(f"{p}={text}" if keywords else text)
         call = f"{target}.{step.primitive}({', '.join(texts)})"
         left = self.results(step, results)
         return f"{left} = {call}" if left else call

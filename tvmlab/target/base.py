@@ -149,6 +149,9 @@ class TargetKind:
     scopes: frozenset[str] = frozenset({"global", "local", "shared", "warp"})
     device: str = "cpu"
 
+    def __str__(self) -> str:
+        return self.name
+
 
 @lru_cache(maxsize=1)
 def names() -> tuple[str, ...]:
