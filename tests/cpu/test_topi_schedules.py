@@ -115,6 +115,12 @@ def test_const_matrix():
     np.testing.assert_array_equal(out, table)
 
 
+def test_operators_of_a_device_are_those_of_nn():
+    assert topi.x86.conv2d_nchw is topi.nn.conv2d_nchw and topi.x86.dense_nopack is topi.nn.dense
+    compute, schedule = topi.testing.get_conv2d_nchw_implement("llvm")
+    assert compute is topi.nn.conv2d_nchw and schedule.__name__ == "schedule_conv2d_nchw"
+
+
 def test_references_choose_by_target():
     choose = {"generic": 1, "cpu": 2}
     assert topi.testing.dispatch("llvm", choose) == 2
