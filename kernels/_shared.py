@@ -85,17 +85,24 @@ def schedule(outs: Any, plan: Callable[[Any, te.Operation], None], wanted: Calla
     tensors = as_outputs(outs)
     s = te.create_schedule([t.op for t in tensors])
     ends = {t.op for t in tensors}
-    mine = [op for op in operations(tensors) if wanted(op)]
-    for op in operations(tensors):
+    order = operations(tensors)
+    mine = [op for op in order if wanted(op)]
+    for op in order:
         if op in mine or not isinstance(op, te.ComputeOp):
             continue
-        if op not in ends and is_elementwise(op):
+        if op not in ends and worth_repeating(op, [r for r in order if op in [t.op for t in r.input_tensors]]):
             s[op].compute_inline()
         else:
             rows(s, op)
     for op in mine:
         plan(s, op)
     return s
+
+
+def worth_repeating(op: te.Operation, readers: Sequence[te.Operation]) -> bool:
+    """Is it elementwise, and are its readers such that they need each element only a few times?"""
+    once = all(is_elementwise(r) or r.tag.startswith("comm_reduce") for r in readers)
+    return is_elementwise(op) and once and all(work(r) <= 4 * work(op) for r in readers)
 
 
 def rows(s: Any, op: te.Operation) -> None:
