@@ -105,8 +105,12 @@ def worth_repeating(op: te.Operation, readers: Sequence[te.Operation]) -> bool:
     return is_elementwise(op) and once and all(work(r) <= 4 * work(op) for r in readers)
 
 
-def rows(s: Any, op: te.Operation) -> None:
-    """The outer loops in parallel, the last one that has several iterations in vectors; sums run around the vector."""
+def rows(s: Any, op: te.Operation, beside: int | None = None) -> None:
+    """The outer loops in parallel, the last one that has several iterations in vectors; sums run around the vector.
+
+    `beside`: the number of an axis of which four iterations go side by side, since they read the same vector or the
+    same number; only if four divides it.
+    """
     stage = s[op]
     axes = list(stage.op.axis)
     if not axes:
@@ -114,9 +118,14 @@ def rows(s: Any, op: te.Operation) -> None:
     last = next((k for k in reversed(range(len(axes))) if constant(axes[k].dom.extent, LANES) > 1), 0)
     outer, lanes = stage.split(axes[last], factor=LANES)
     inside = axes[last + 1 :]  # loops of one iteration
-    stage.reorder(*axes[:last], outer, *stage.op.reduce_axis, *inside, lanes)
+    lead = axes[:last]
+    if beside is not None and beside < last and constant(lead[beside].dom.extent, 1) % 4 == 0:
+        lead[beside], four = stage.split(lead[beside], factor=4)
+        stage.unroll(four)
+        inside.append(four)
+    stage.reorder(*lead, outer, *stage.op.reduce_axis, *inside, lanes)
     stage.vectorize(lanes)
-    in_parallel(stage, axes[:last] or [outer])
+    in_parallel(stage, lead or [outer])
 
 
 WORTH_THREADS = 1 << 15  # elements visited: what takes less (some microseconds) is over before another core has begun
