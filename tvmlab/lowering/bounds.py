@@ -191,7 +191,7 @@ class Bounds:
             first = lin(e.min if isinstance(e, Range) else e, consumer.facts, consumer.env)
             last = first + lin(e.extent, consumer.facts, consumer.env) - 1 if isinstance(e, Range) else first
             lo, hi = relax(first, consumer.facts, relaxed, -1), relax(last, consumer.facts, relaxed, 1)
-            if lo is None or hi is None or reads_memory(to_expr(lo)) or reads_memory(to_expr(hi)) or _depends(lo, relaxed) or _depends(hi, relaxed):
+            if lo is None or hi is None or not (_known(lo, relaxed) and _known(hi, relaxed)):
                 lo, hi = declared[0], declared[0] + declared[1] - 1
             region.append((lo, hi))
         return region
@@ -279,6 +279,11 @@ def _pick(op: str, a: Lin, b: Lin, facts: Facts) -> Lin:
 
 def _single(x: Lin) -> Var | None:
     return next((a for a in x.terms if isinstance(a, Var)), None)
+
+
+def _known(x: Lin, relaxed: list[Var]) -> bool:
+    """A bound that no relaxed loop and nothing in memory decides."""
+    return not reads_memory(to_expr(x)) and not _depends(x, relaxed)
 
 
 def _depends(x: Lin, variables: list[Var]) -> bool:
