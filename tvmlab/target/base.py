@@ -14,7 +14,6 @@ from ..core.program import Program
 
 SHARED_FILES = {"base", "pylike", "pymath", "clike", "__init__"}
 
-
 # names of the classic stack -> the target that does it here
 ALIASES = {"c": "llvm", "cpu": "llvm", "stackvm": "interp"}
 NOT_YET = {"cuda", "opencl", "metal", "rocm", "vulkan", "nvptx", "webgpu", "hexagon", "ext_dev", "vdla", "aocl"}

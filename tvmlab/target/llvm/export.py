@@ -92,8 +92,7 @@ def header(fn: Function, symbol: str, threads: bool) -> str:
     for i, (p, _) in enumerate(signature(fn)):
         name = f"{_identifier(p.name) or 'arg'}{'' if _unique(fn, p) else i}"
         if isinstance(p, Buffer):
-            seen = p.logical or p
-            shape = ", ".join(show(x) for x in seen.shape)
+            shape = ", ".join(show(x) for x in p.owner.shape)
             lines.append(f" *   {name}: {p.dtype}[{shape}], row-major")
             parts.append(f"{C_NAMES.get(p.dtype, p.dtype + '_t')} *{name}")
         else:
@@ -119,6 +118,3 @@ def _identifier(name: str) -> str:
 
 def _unique(fn: Function, p: object) -> bool:
     return sum(_identifier(q.name) == _identifier(p.name) for q, _ in signature(fn)) == 1  # type: ignore[attr-defined]
-
-
-__all__ = ["export", "header"]

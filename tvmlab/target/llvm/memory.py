@@ -9,7 +9,6 @@ from ...core import dtype as dt
 from ...core.error import BuildError
 from ...core.node import Const, Expr, Load, Store, Var
 from . import half
-from .builder import integers
 from .index import Indexing, Lin
 
 CLOSE = 4  # strides up to this are loaded as whole vectors and shuffled
@@ -304,6 +303,3 @@ def mangled(type: str) -> str:
         count, element = type[1:-1].split(" x ")
         return f"v{count}{mangled(element)}"
     return {"half": "f16", "float": "f32", "double": "f64", "ptr": "p0"}.get(type, type)
-
-
-__all__ = ["Memory", "Place", "integers", "mangled"]
