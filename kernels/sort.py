@@ -95,6 +95,14 @@ def searchsorted(sorted_sequence: Any, values: Any, right: bool = False, out_dty
     return te.compute(values.shape, element, name="searchsorted", tag="comm_reduce")
 
 
+def invert_permutation(data: Any) -> Any:
+    """Where in `data` each number stands."""
+    k = te.reduce_axis((0, data.shape[0]), name="k")
+    zero = te.const(0, data.dtype)
+    element = lambda i: te.sum(tir.Select(data[k].equal(i), k.var.astype(data.dtype), zero), axis=k)
+    return te.compute(data.shape, element, name="invert_permutation", tag="comm_reduce")
+
+
 def scanop(
     data: Any,
     binop: Callable[[Any, Any], Any],

@@ -6,6 +6,8 @@ Public names load on first use, so that `import tvmlab` stays quick whatever the
 from importlib import import_module
 from typing import Any
 
+from .core import hooks
+
 __version__ = "0.1.0"
 
 # public name -> the module that defines it; a name that is a module itself maps to that module ("te": "tvmlab.te")
@@ -33,7 +35,7 @@ _WHERE: dict[str, str] = {
     for name in names.split()
 } | {
     name: f"tvmlab.{name}"
-    for name in """te tir nd target transform testing contrib runtime error ir arith ir_pass schedule expr compat
+    for name in """te tir nd topi target transform testing contrib runtime error ir arith ir_pass schedule expr compat
         module kernels""".split()
 }
 
@@ -43,6 +45,9 @@ _MODULES: dict[str, str] = {
     "ndarray": "tvmlab.nd", "container": "tvmlab.ir", "node": "tvmlab.ir", "attrs": "tvmlab.ir",
     "build_module": "tvmlab", "driver": "tvmlab", "codegen": "tvmlab.module", "tag": "tvmlab.te",
 }  # fmt: skip
+
+# what a notebook shows of schedules, tensors, programs: loaded when one is shown
+hooks.later(lambda: import_module("tvmlab.view.rich"))
 
 
 def __getattr__(name: str) -> Any:

@@ -173,3 +173,18 @@ def test_a_parallel_loop_over_a_fused_symbolic_shape():
     c = np.zeros((4, 3), "float32")
     tvm.build(s, [data, out])(np.ones(2, "float32"), c)
     np.testing.assert_allclose(c, 2 * np.add.outer(np.arange(4), np.arange(3)))
+
+
+def test_of_two_imported_functions_of_one_name_the_inner_pragma_wins():
+    def gives(n):
+        return f"define float @give_me(float %x) {{\n  ret float {n}.0\n}}\n"
+
+    A = tvm.placeholder((4, 4), name="A")
+    B = tvm.compute((4, 4), lambda i, j: tvm.call_pure_extern("float32", "give_me", A[i, j]), name="B")
+    s = tvm.create_schedule(B.op)
+    i, j = B.op.axis
+    s[B].pragma(i, "import_llvm", gives(1))
+    s[B].pragma(j, "import_llvm", gives(2))
+    b = np.zeros((4, 4), "float32")
+    tvm.build(s, [A, B], "llvm")(b.copy(), b)
+    assert (b == 2).all()

@@ -313,3 +313,21 @@ def test_missing_names_say_what_exists():
     )
     assert {"add", "nn", "x86", "testing", "sum"} <= set(dir(topi))
     assert {"conv2d", "dense", "relu", "pool"} <= set(dir(topi.nn))
+
+
+def test_slices_whose_bounds_are_data():
+    bounds = [np.array(x, "int32") for x in ([4, 1], [-6, 12], [-2, 4])]
+    v = halves(3, 3, seed=5)
+    expected = topi.testing.strided_set_python(A, v, *[x.tolist() for x in bounds])
+    assert (expected != A).any()
+    close(run(topi.strided_set, A, v, *bounds), expected)
+    forward = [np.array(x, "int32") for x in ([1, -15], [5, 100])]
+    wide = halves(4, 15, seed=5)
+    close(run(topi.strided_set, A, wide, *forward), topi.testing.strided_set_python(A, wide, [1, -15], [5, 100]))
+
+
+def test_moving_buffers_and_permutations():
+    buffer, data = halves(2, 7, 3), halves(2, 2, 3, seed=4)
+    close(run(lambda d, b: topi.nn.fifo_buffer(d, b, 1), data, buffer), np.concatenate([buffer[:, 2:], data], 1))
+    order = np.array([3, 0, 4, 1, 2], "int32")
+    close(run(topi.invert_permutation, order), np.argsort(order).astype("int32"))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from .hooks import Shown
 from .node import Buffer, Stmt, Var
 
 
@@ -80,7 +81,7 @@ class Functions(tuple[Function, ...]):
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class Program(Shown):
     """Functions (the first is the entry), open obligations as text, and the snapshots if they were asked for.
 
     `remarks`: what is worth saying of a program that is complete.
@@ -144,8 +145,3 @@ class Program:
         return show_program(self)
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        from .text import to_html
-
-        return to_html(str(self))

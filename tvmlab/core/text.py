@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import dtype as dt
+from .deep import deep
 from .node import (
     Alloc,
     AllReduce,
@@ -295,6 +296,7 @@ STMT: dict[type, Callable[[Printer, Any, int], Lines]] = {
 }
 
 
+@deep
 def show(n: Any, names: Names | None = None) -> str:
     """The text of any node."""
     if isinstance(n, Combiner):
@@ -325,6 +327,7 @@ def program_lines(program: Any) -> Iterator[tuple[int, str, Any]]:
         yield from p.block(fn.body, 1)
 
 
+@deep
 def show_program(program: Any) -> str:
     return "\n".join(["    " * depth + line for depth, line, _ in program_lines(program)])
 
@@ -333,39 +336,39 @@ def show_program(program: Any) -> str:
 
 WORDS = {"for", "in", "if", "else", "def", "while", "not", "and", "or", "pass"}
 MARKS = {"parallel", "vectorized", "unrolled", "thread", "vthread"}
-STYLE = {"word": "#a626a4", "mark": "#c2410c", "number": "#986801", "comment": "#7a8088", "string": "#50a14f"}
+# of middle lightness: they can be read on white and on black
+STYLE = {"word": "#b05cc6", "mark": "#d0702a", "number": "#3f87d9", "comment": "#80868b", "string": "#3d9950"}
+PRE = "line-height:1.4;margin:0;font-size:12.5px;background:transparent;color:inherit"
 
 
 def to_html(text: str) -> str:
     """The text as an HTML block with colours; the structure is plain text, so it copies as it reads."""
-    return (
-        '<pre style="line-height:1.35;margin:0;font-size:12.5px;background:transparent;color:inherit">'
-        + _coloured(text)
-        + "</pre>"
-    )
+    return f'<pre style="{PRE}">{coloured(text)}</pre>'
 
 
-def _coloured(text: str) -> str:
-    rows, out, row, col = text.split("\n"), [], 1, 0
+def coloured(text: str) -> str:
+    """The text with its words in spans; no span reaches over the end of a line."""
+    return "\n".join(map(_coloured_line, text.split("\n")))
+
+
+def _coloured_line(line: str) -> str:
+    out, column = [], 0
+    for start, end, kind in _words(line):
+        out.append(html.escape(line[column:start], quote=False))
+        out.append(f'<span style="color:{STYLE[kind]}">{html.escape(line[start:end], quote=False)}</span>')
+        column = end
+    return "".join([*out, html.escape(line[column:], quote=False)])
+
+
+def _words(line: str) -> Iterator[tuple[int, int, str]]:
+    """(start, end, kind) of what has a colour. A line that is not whole Python keeps what was found in it."""
     try:
-        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
-    except (tokenize.TokenError, SyntaxError, IndentationError):
-        return html.escape(text)
-    for t in tokens:
-        kind = _class_of(t)
-        if kind is None:
-            continue
-        (r, c), (r2, c2) = t.start, t.end
-        if r != r2:
-            continue
-        while row < r:
-            out.append(html.escape(rows[row - 1][col:]) + "\n")
-            row, col = row + 1, 0
-        out.append(html.escape(rows[r - 1][col:c]))
-        out.append(f'<span style="color:{STYLE[kind]}">{html.escape(t.string)}</span>')
-        col = c2
-    out.append(html.escape("\n".join([rows[row - 1][col:], *rows[row:]])))
-    return "".join(out)
+        for t in tokenize.generate_tokens(io.StringIO(line).readline):
+            kind = _class_of(t)
+            if kind is not None and t.start[0] == t.end[0] == 1:
+                yield t.start[1], t.end[1], kind
+    except (tokenize.TokenError, SyntaxError):
+        return
 
 
 def _class_of(t: tokenize.TokenInfo) -> str | None:

@@ -15,6 +15,7 @@ from ..core import dtype as dt
 from ..core.affine import loads
 from ..core.build import to_expr
 from ..core.error import ExpressionError, TVMError
+from ..core.hooks import Shown
 from ..core.node import DATA, REDUCE, Expr, IterVar, Load, Operand, Range, Reduce, Var
 from ..core.walk import walk
 from .attrs import Attrs
@@ -60,7 +61,7 @@ class Operation:
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {}
 
 
-class Tensor(Operand):
+class Tensor(Shown, Operand):
     """Output `value_index` of an operation. Index it with all indices for an element, with fewer for a slice."""
 
     __slots__ = ("dtype", "op", "shape", "value_index")

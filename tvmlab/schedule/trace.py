@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..core.deep import deep
 from ..core.error import ScheduleError
 from ..core.node import IterVar
 from ..expr.tensor import Operation
@@ -116,6 +117,7 @@ class Trace:
 
         return to_code(self, schedule)
 
+    @deep
     def _evaluate(self) -> None:
         if self.parent is None or self.step is None:
             self._state = initial(self.outputs)

@@ -26,7 +26,8 @@ _KERNELS = {
         matrix_set_diag meshgrid""",
     "fill": "full full_like zeros_like ones_like arange",
     "contract": "einsum tensordot",
-    "sort": "sort argsort topk searchsorted scanop cumsum cumprod",
+    "scatter": "scatter_nd scatter_elements",
+    "sort": "invert_permutation sort argsort topk searchsorted scanop cumsum cumprod",
 }
 _HERE = {name: f"tvmlab.kernels.{file}" for file, names in _KERNELS.items() for name in names.split()}
 _HERE["matmul"] = "tvmlab.topi.nn:plain_matmul"
@@ -36,8 +37,8 @@ _SOURCES = {"math": "elementwise", "broadcast": "broadcast", "reduction": "reduc
             "tensor": "fill"}  # fmt: skip
 _NOT_YET = "it is not there yet: write it with te.compute, or with te.extern and tir.ir_builder"
 _ABSENT = dict.fromkeys(
-    """argwhere scatter_nd scatter_elements stft dft unique sparse_fill_empty_rows sparse_reshape sparse_to_dense
-    invert_permutation fixed_point_multiply_per_axis vision sparse random cpp""".split(),
+    """argwhere stft dft unique sparse_fill_empty_rows sparse_reshape sparse_to_dense
+    fixed_point_multiply_per_axis vision sparse random cpp""".split(),
     _NOT_YET,
 )
 _DEVICES = "cuda arm_cpu mali bifrost intel_graphics opengl rocm hls hexagon adreno metal vulkan gpu".split()

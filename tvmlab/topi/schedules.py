@@ -32,7 +32,16 @@ _KERNEL = {
     "contract": "einsum",
     "sort": "sort argsort topk",
 }
-KERNEL = {f"schedule_{name}": file for file, names in _KERNEL.items() for name in names.split()}
+# operators that are not there, or have no schedule of their own: whatever the output is, it runs by rows
+_OTHERS = """pool_grad argwhere unique scatter_nd roi_pool roi_align proposal nms get_valid_counts multibox_prior
+    multibox_transform_loc multibox_detection reorg lstm correlation_nchw sparse_dense sparse_transpose binarize_pack
+    bitpack binary_dense bitserial_conv2d_nchw bitserial_conv2d_nhwc bitserial_dense deformable_conv2d_nchw
+    deformable_conv2d_nhwc dilation2d_nchw dilation2d_nhwc depthwise_conv2d_backward_input_nhwc
+    depthwise_conv2d_backward_weight_nhwc conv2d_winograd_weight_transform conv2d_winograd_without_weight_transform
+    scan"""
+KERNEL = {
+    f"schedule_{name}": file for file, names in [*_KERNEL.items(), ("elementwise", _OTHERS)] for name in names.split()
+}
 CPUS = ("llvm", "numba", "interp")
 
 

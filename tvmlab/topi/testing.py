@@ -117,6 +117,14 @@ def pool1d_ncw_python(
     )
 
 
+def pool3d_ncdhw_python(
+    np_data: Any, kernel: Any, strides: Any, padding: Any, out_shape: Any, pool_type: str,
+    count_include_pad: bool = True, ceil_mode: bool = False, dtype: str = "float32",
+) -> Any:  # fmt: skip
+    before, after = padding[:3], padding[3:]
+    return poolnd_python(np_data, kernel, strides, 1, before, after, pool_type, count_include_pad, ceil_mode, dtype)
+
+
 def adaptive_pool(np_data: Any, out_size: Any, pool_type: str, layout: str = "NCHW") -> Any:
     return _pooling.reference(np_data, np_data.shape, pool_type, output_size=out_size, layout=layout)
 

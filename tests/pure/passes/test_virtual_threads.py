@@ -221,4 +221,4 @@ def test_without_the_pass_a_native_target_has_no_such_loop():
 
 def test_a_schedule_shows_its_threads():
     s, args = matmul()
-    assert "i.outer (2) vthread" in repr(s)
+    assert "io (2) vthread" in repr(s)

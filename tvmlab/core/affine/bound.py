@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import dtype as dt
 from ..node import Bin, Call, Cast, Expr, Select, Var
-from ..walk import children
+from ..walk import walk
 from . import arith
 from .facts import NOTHING, Facts
 from .form import Atom, Lin, number, product
@@ -71,11 +71,7 @@ def mentions(atom: Any, variables: Mapping[Any, int]) -> bool:
 
 
 def _free(e: Any) -> Iterable[Var]:
-    if isinstance(e, Var):
-        yield e
-    else:
-        for c in children(e):
-            yield from _free(c)
+    return (x for x in walk(e) if type(x) is Var)
 
 
 def _atom_bound(atom: Any, facts: Facts, sign: int, over: frozenset[int] | None) -> Lin | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.deep import deep
 from ...core.node import Buffer, Var
 from ...core.program import Function, Program
 from .. import base
@@ -38,6 +39,7 @@ class Code:
     threads: bool
 
 
+@deep
 def prepare(function: Function | Program, options: Options | None = None) -> Code:
     """Translate a function; refuse what cannot be run."""
     fn = function.entry if isinstance(function, Program) else function

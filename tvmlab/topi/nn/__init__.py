@@ -20,7 +20,7 @@ _KERNELS = {
     "pooling": "pool pool1d pool2d pool3d global_pool adaptive_pool adaptive_pool3d",
     "batch_norm": "batch_norm",
     "norm": "layer_norm instance_norm group_norm rms_norm lrn l2_normalize",
-    "transform": "flatten layout_transform",
+    "transform": "flatten layout_transform fifo_buffer",
     "blocks": "depth_to_space space_to_depth space_to_batch_nd batch_to_space_nd",
     "resize": "upsampling upsampling3d",
     "convolution": "conv",
@@ -29,7 +29,7 @@ _NOT_YET = "it is not there yet: write it with te.compute"
 _ABSENT = dict.fromkeys(
     """bitserial_conv2d_nchw bitserial_conv2d_nhwc bitserial_dense bitpack binarize_pack binary_dense conv2d_legalize
     conv2d_NCHWc_int8 conv2d_winograd_nhwc conv2d_winograd_nchw conv2d_winograd_weight_transform
-    winograd_transform_matrices correlation_nchw deformable_conv2d_nchw deformable_conv2d_nhwc fifo_buffer nll_loss lstm
+    winograd_transform_matrices correlation_nchw deformable_conv2d_nchw deformable_conv2d_nhwc nll_loss lstm
     pool_grad simulated_quantize simulated_dequantize sparse_dense sparse_conv2d sparse_add sparse_transpose
     depthwise_conv2d_backward_input_nhwc depthwise_conv2d_backward_weight_nhwc dense_pack""".split(),
     _NOT_YET,
