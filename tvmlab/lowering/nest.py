@@ -108,9 +108,9 @@ class Nest:
             made = Attr("double_buffer", self.buffers[stage.op.outputs[0]], around, made)
         if stage.rolling_buffer:
             made = Attr("rolling_buffer", self.buffers[stage.op.outputs[0]], self.window(stage, d), made)
-        for made_here in reversed(stage.op.outputs):
-            if made_here not in self.params and stage.index not in self.owned:
-                made = Alloc(self.buffers[made_here], made, Origin(stage.name))
+        for out in reversed(stage.op.outputs):
+            if out not in self.params and stage.index not in self.owned:
+                made = Alloc(self.buffers[out], made, Origin(stage.name))
         return made
 
     def around(self, stage: Stage, d: Domain) -> Var | None:
