@@ -17,7 +17,24 @@ from ..core.affine import to_expr as form_expr
 from ..core.build import all_, binary, const, is_const
 from ..core.error import ScheduleError
 from ..core.node import (
-    NOP, OPAQUE, Alloc, Attr, Barrier, Bin, Buffer, Call, Expr, For, If, IterVar, LetStmt, Load, Reduce, Stmt, Store, Var,
+    NOP,
+    OPAQUE,
+    Alloc,
+    Attr,
+    Barrier,
+    Bin,
+    Buffer,
+    Call,
+    Expr,
+    For,
+    If,
+    IterVar,
+    LetStmt,
+    Load,
+    Reduce,
+    Stmt,
+    Store,
+    Var,
 )  # fmt: skip
 from ..core.program import Origin
 from ..core.text import identifier
