@@ -190,6 +190,12 @@ def reference(x: Any, k: Any, /, how: Any, transposed: bool = False, **shape: An
     return _numpy.conv_transpose(x, k, **how) if transposed else _numpy.conv(x, k, **how)
 
 
+def schedule_conv(s: Any, op: Any) -> None:
+    """Beside each other: four output channels where the last dimension is spatial, else four of its neighbours."""
+    channel_last = op.tag.endswith(("c", "n"))  # nwc, nhwc, ndhwc, nchwc, hwcn
+    _shared.rows(s, op, len(op.axis) - 2 if channel_last else 1)
+
+
 def schedule_cpu(outs: Any) -> Any:
-    """The sums run around a vector of the last dimension; the outer dimensions in parallel."""
-    return _shared.schedule(outs, _shared.rows, lambda op: "conv" in op.tag)
+    """The sums run around a vector of the last dimension, of four channels (or neighbours) each time."""
+    return _shared.schedule(outs, schedule_conv, lambda op: "conv" in op.tag)

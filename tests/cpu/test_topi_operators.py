@@ -279,8 +279,8 @@ def _with_diagonal(x, v):
 def test_through_the_interpreter_and_numba():
     make = lambda x, w: topi.nn.relu(topi.nn.conv2d(x, w, 1, 1, 1))
     expected = topi.testing.conv2d_nchw_python(IMAGE, WEIGHT, 1, 1).clip(min=0)
-    for target in ("interp", "numba"):
-        close(run(make, IMAGE, WEIGHT, schedule="schedule_conv2d_nchw", target=target), expected)
+    close(run(make, IMAGE, WEIGHT, schedule="schedule_conv2d_nchw", target="interp"), expected)
+    close(run(lambda a, v: topi.nn.relu(a - v), A, V, target="numba"), (A - V).clip(min=0))
 
 
 def test_symbolic_shapes():
@@ -295,6 +295,29 @@ def test_symbolic_shapes():
     out = np.zeros((), "float32")
     tvm.build(topi.x86.schedule_reduce(d), [a, d], "llvm")(A, out)
     close(out, A.sum())
+
+
+SYMBOLIC = {
+    "softmax": (topi.nn.softmax, lambda x: topi.testing.softmax_python(x, -1), "softmax"),
+    "pool": (
+        lambda x: topi.nn.pool(x, 2, 2, 0, "max"),
+        lambda x: x[:, :, :8, :10].reshape(2, 4, 4, 2, 5, 2).max((3, 5)),
+        "pool",
+    ),
+    "global pool": (lambda x: topi.nn.global_pool(x, "avg"), lambda x: x.mean((2, 3), keepdims=True), "adaptive_pool"),
+    "sum": (lambda x: topi.sum(x, -1), lambda x: x.sum(-1), "reduce"),
+    "transpose": (lambda x: topi.transpose(x, (2, 0, 3, 1)), lambda x: x.transpose(2, 0, 3, 1), "injective"),
+}
+
+
+@pytest.mark.parametrize("name", SYMBOLIC)
+def test_symbolic_images(name):
+    make, expected, schedule = SYMBOLIC[name]
+    x = te.placeholder([te.var(n) for n in "nchw"], name="x")
+    y, want = make(x), expected(IMAGE)
+    out = np.full(want.shape, 7, "float32")
+    tvm.build(getattr(topi.x86, f"schedule_{schedule}")(y), [x, y], "llvm")(IMAGE, out)
+    close(out, want)
 
 
 def test_shapes_that_do_not_go_together():

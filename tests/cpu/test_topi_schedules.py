@@ -31,6 +31,15 @@ def test_injective_is_inlined_parallel_and_vectorised():
     assert "parallel" in text and "alloc" not in text and text.count("for ") == 2 and ":i1_outer*16 + 16]" in text
 
 
+def test_what_a_convolution_reads_is_computed_once():
+    a, w = te.placeholder((1, 64, 28, 28), name="a"), te.placeholder((64, 64, 1, 1), name="w")
+    conv = topi.nn.conv2d(topi.exp(a), w, 1, 0, 1)
+    out = topi.nn.relu(conv + 1.0)
+    s = topi.x86.schedule_conv2d_nchw(out)
+    kinds = {stage.op.name: stage.attach_type for stage in s.stages}
+    assert kinds["T_exp"] == 1 and kinds["T_add"] == 2  # at the root; inlined
+
+
 def test_little_work_stays_with_one_thread():
     a = te.placeholder((8, 32), name="a")
     assert "parallel" not in loops(topi.x86.schedule_injective(topi.exp(a)), a)
@@ -113,6 +122,12 @@ def test_const_matrix():
     out = np.zeros((2, 2), "float32")
     tvm.build(te.create_schedule(made.op), [made])(out)
     np.testing.assert_array_equal(out, table)
+
+
+def test_operators_of_a_device_are_those_of_nn():
+    assert topi.x86.conv2d_nchw is topi.nn.conv2d_nchw and topi.x86.dense_nopack is topi.nn.dense
+    compute, schedule = topi.testing.get_conv2d_nchw_implement("llvm")
+    assert compute is topi.nn.conv2d_nchw and schedule.__name__ == "schedule_conv2d_nchw"
 
 
 def test_references_choose_by_target():

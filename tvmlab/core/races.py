@@ -198,7 +198,7 @@ def _follows(x: Lin, digits: set[Any]) -> bool:
             continue
         if ("%", x.key, key[2]) in digits:  # also by a symbolic divisor
             return True
-        if not key[2][1] and _follows_atom(affine.floormod(x, Lin({}, key[2][0])), digits):
+        if not key[2][1] and key[2][0] and _follows_atom(affine.floormod(x, Lin({}, key[2][0])), digits):
             return True
     return False
 

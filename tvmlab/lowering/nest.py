@@ -17,7 +17,24 @@ from ..core.affine import to_expr as form_expr
 from ..core.build import all_, binary, const, is_const
 from ..core.error import ScheduleError
 from ..core.node import (
-    NOP, OPAQUE, Alloc, Attr, Barrier, Bin, Buffer, Call, Expr, For, If, IterVar, LetStmt, Load, Reduce, Stmt, Store, Var,
+    NOP,
+    OPAQUE,
+    Alloc,
+    Attr,
+    Barrier,
+    Bin,
+    Buffer,
+    Call,
+    Expr,
+    For,
+    If,
+    IterVar,
+    LetStmt,
+    Load,
+    Reduce,
+    Stmt,
+    Store,
+    Var,
 )  # fmt: skip
 from ..core.program import Origin
 from ..core.text import identifier
@@ -99,17 +116,18 @@ class Nest:
         """The stage's nest, then what needs it, inside its allocation."""
         d = self.bounds.of[stage.index]
         nest = self.nest(stage, d)
-        around = [t.thread_tag for s, a in d.path[: len(d.path) - len(stage.leaves)] if (t := s.mark(a).thread) is not None]
-        shared = rank(d.scope) in (1, 2) and not all(map(is_virtual, around))
+        outside = d.path[: len(d.path) - len(stage.leaves)]
+        threads = [t.thread_tag for s, a in outside if (t := s.mark(a).thread) is not None]
+        shared = rank(d.scope) in (1, 2) and not all(map(is_virtual, threads))
         made = seq(Barrier("shared"), nest, Barrier("shared"), body) if shared else seq(nest, body)
         around = self.around(stage, d)
         if stage.double_buffer and around is not None:  # the value: the loop over whose iterations it alternates
             made = Attr("double_buffer", self.buffers[stage.op.outputs[0]], around, made)
         if stage.rolling_buffer:
             made = Attr("rolling_buffer", self.buffers[stage.op.outputs[0]], self.window(stage, d), made)
-        for t in reversed(stage.op.outputs):
-            if t not in self.params and stage.index not in self.owned:
-                made = Alloc(self.buffers[t], made, Origin(stage.name))
+        for out in reversed(stage.op.outputs):
+            if out not in self.params and stage.index not in self.owned:
+                made = Alloc(self.buffers[out], made, Origin(stage.name))
         return made
 
     def around(self, stage: Stage, d: Domain) -> Var | None:

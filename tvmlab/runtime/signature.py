@@ -11,6 +11,7 @@ from functools import lru_cache
 from types import CodeType
 from typing import Any
 
+from ..core.build import FOLD
 from ..core.calls import POINTERS
 from ..core.error import BuildError
 from ..core.node import AllReduce, Buffer, Call, Const, Expr, Load, Node, Store, Var
@@ -138,7 +139,7 @@ def signature_of(fn: Function) -> Signature:
 
 
 def _buffer_spec(printer: Printer, param: Buffer, written: bool) -> BufferSpec:
-    seen = param.logical or param
+    seen = param.owner
 
     def dim(e: Expr) -> Dim:
         return int(e.value) if isinstance(e, Const) else printer.expr(e)
@@ -217,12 +218,8 @@ def _mask(pointer: Call) -> int | None:
 # ---------------------------------------------------------------- dimensions at call time
 
 
-def _truncdiv(a: int, b: int) -> int:
-    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-
-
 EVALUATES: dict[str, Callable[..., int]] = {
-    "min": min, "max": max, "truncdiv": _truncdiv, "truncmod": lambda a, b: a - _truncdiv(a, b) * b,
+    **{name: FOLD[name] for name in ("min", "max", "truncdiv", "truncmod")},
     "select": lambda c, a, b: a if c else b, "likely": bool,
     **{f"{u}int{n}": int for u in ("", "u") for n in (8, 16, 32, 64)},
 }  # fmt: skip

@@ -267,6 +267,23 @@ def get_reduce_schedule(target: Any) -> Callable[..., Any]:
     return _schedule("schedule_reduce")
 
 
+def _pair(operator: str) -> Callable[[Any], tuple[Callable[..., Any], Callable[..., Any]]]:
+    """A classic `get_..._implement`: for a target, the operator and its schedule function."""
+
+    def implement(target: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        from . import nn
+
+        found: Callable[..., Any] = getattr(nn, operator)
+        return found, _schedule(f"schedule_{operator}")
+
+    return implement
+
+
+get_conv2d_nchw_implement, get_conv2d_nhwc_implement = _pair("conv2d_nchw"), _pair("conv2d_nhwc")
+get_conv2d_hwcn_implement, get_conv1d_ncw_implement = _pair("conv2d_hwcn"), _pair("conv1d_ncw")
+get_depthwise_conv2d_nchw_implement = _pair("depthwise_conv2d_nchw")
+
+
 def _schedule(name: str) -> Callable[..., Any]:
     from . import x86
 

@@ -99,7 +99,7 @@ def _product_bound(atom: Atom, facts: Facts, sign: int, over: frozenset[int] | N
     total = number(1)
     for part in atom.args:
         form = Lin({part: 1}, 0)
-        if not _never_negative(lower(form, facts)):  # without the guards: one may hold the very product
+        if not nonneg(form, facts):
             return None
         b = _bound(form, facts, sign, over)
         if b is None:
@@ -159,8 +159,11 @@ def nonneg(x: Lin, facts: Facts = NOTHING) -> bool:
         return x.const >= 0
     if _never_negative(lower(x, facts)):
         return True
+    if not facts.guards:
+        return False
+    bare = facts.without_guards()  # one guard a proof: several could lead round in circles
     related = (g for g in facts.guards if any(a in x.terms for a in g.terms))
-    return any(_never_negative(lower(x - g, facts)) for g in related)
+    return any(_never_negative(lower(x - g, bare)) for g in related)
 
 
 def _never_negative(x: Lin | None) -> bool:

@@ -35,6 +35,11 @@ class Facts:
         made.guards = (*self.guards, *guards)
         return made
 
+    def without_guards(self) -> Facts:
+        made = Facts.__new__(Facts)
+        made.ranges, made.order, made.guards = self.ranges, self.order, ()
+        return made
+
     def with_loop(self, v: Var, lo: Expr, extent: Expr) -> Facts:
         if type(lo) is Const and type(extent) is Const:
             return self.with_range(v, Lin({}, lo.value), Lin({}, lo.value + extent.value - 1))

@@ -6,7 +6,7 @@ from typing import Any
 from ...core.error import ScheduleError, ScheduleTypeError
 from ...core.node import IterVar
 from ...core.walk import constant
-from ..guard import describe, named, need_integer, need_movable, need_positive
+from ..guard import article, describe, named, need_integer, need_movable, need_positive
 from ..state import Stage, State, Transform
 from . import StageIndex
 
@@ -27,7 +27,7 @@ def storage_align(state: State, stage: StageIndex, axis: IterVar, factor: int, o
     s = state.stages[stage]
     need_movable(state, s, "align")
     if not isinstance(axis, IterVar):
-        raise ScheduleTypeError("not-an-axis", f"cannot align {axis!r} in stage {s.name}: it is a {type(axis).__name__}, not an axis")
+        raise ScheduleTypeError("not-an-axis", f"cannot align {axis!r} in stage {s.name}: it is {article(type(axis).__name__)}, not an axis")
     dimensions = dimensions_of(s)
     if axis not in dimensions:
         raise ScheduleError(

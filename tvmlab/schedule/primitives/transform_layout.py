@@ -7,7 +7,7 @@ from typing import Any
 from ...core.affine import lin
 from ...core.affine import to_expr as form_expr
 from ...core.build import const
-from ...core.error import ScheduleError
+from ...core.error import ScheduleError, ScheduleTypeError
 from ...core.node import DATA, IterVar, Range, Var
 from ..guard import loop_lines, need_unbound, warn_lost
 from ..layout import Layout
@@ -22,6 +22,13 @@ def prepare(state: State, args: Mapping[str, Any]) -> dict[str, Any]:
         s = state.stages[made["stage"]]
         names = [a.name for a in s.op.axis] or [f"i{k}" for k in range(s.op.output(0).ndim)]
         made["layout"] = Layout.of(made["layout"], names, s.name)
+    elif not isinstance(made.get("layout"), Layout):
+        name = state.stages[made["stage"]].name
+        raise ScheduleTypeError(
+            "not-a-layout",
+            f"cannot transform the layout of {name} by {made.get('layout')!r}: it is no function",
+            hint="give a function of the indices: lambda i, j: [j, i]",
+        )
     return made
 
 
