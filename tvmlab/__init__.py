@@ -24,7 +24,7 @@ _WHERE: dict[str, str] = {
         "tvmlab.tir": """ir_builder call_extern call_pure_extern call_intrin call_pure_intrin call_packed
             call_llvm_intrin address_of pow infinity""",
         "tvmlab.classic": """select shape_var convert as_const IRModule build_config BuildConfig Range IterVar
-            decl_buffer decl_tensor_intrin register_intrin_rule register_intrin_lowering register_extension""",
+            schedule_to_module decl_buffer decl_tensor_intrin register_intrin_rule register_intrin_lowering register_extension""",
         "tvmlab.ir": "save_json load_json",
         "tvmlab.runtime": """cpu device enabled register_func get_global_func list_global_func_names remove_global_func
             Module load_module""",
@@ -35,7 +35,7 @@ _WHERE: dict[str, str] = {
     for name in names.split()
 } | {
     name: f"tvmlab.{name}"
-    for name in """te tir nd target transform testing contrib runtime error ir arith ir_pass schedule expr compat
+    for name in """te tir nd topi target transform testing contrib runtime error ir arith ir_pass schedule expr compat
         module kernels""".split()
 }
 
@@ -43,7 +43,7 @@ _WHERE: dict[str, str] = {
 _MODULES: dict[str, str] = {
     "stmt": "tvmlab.tir", "make": "tvmlab.tir", "intrin": "tvmlab.tir", "api": "tvmlab", "tensor": "tvmlab.te",
     "ndarray": "tvmlab.nd", "container": "tvmlab.ir", "node": "tvmlab.ir", "attrs": "tvmlab.ir",
-    "build_module": "tvmlab", "codegen": "tvmlab.module", "tag": "tvmlab.te",
+    "build_module": "tvmlab", "driver": "tvmlab", "codegen": "tvmlab.module", "tag": "tvmlab.te",
 }  # fmt: skip
 
 # what a notebook shows of schedules, tensors, programs: loaded when one is shown

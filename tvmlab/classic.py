@@ -108,6 +108,13 @@ def decl_buffer(*args: Any, **options: Any) -> Any:
     return declare(*args, **options)
 
 
+def schedule_to_module(sch: Any, args: Any = None, name: str = "main", binds: Any = None) -> Program:
+    """The loop nest of a schedule before any pass (`tvm.driver.build_module.schedule_to_module`)."""
+    from .lowering import pipeline
+
+    return pipeline.loops(sch.state, args or [], name, binds)
+
+
 # ---------------------------------------------------------------- what does not exist
 
 

@@ -18,4 +18,12 @@ def system_lib(symbol_prefix: str = "") -> Any:
     )
 
 
-__getattr__, __dir__ = lazy(__name__, {"build_module": "tvmlab.face.api:build"})
+def build_module(mod: Any, target: Any) -> Module:
+    """A module from a lowered function: release 0.6's `tvm.codegen.build_module`."""
+    from .face.api import build
+
+    made: Module = build(mod, target=target)
+    return made
+
+
+__getattr__, __dir__ = lazy(__name__, {})

@@ -46,7 +46,12 @@ NAMES = {
     "tvm.error": "TVMError InternalError",
     "tvm.testing": """assert_allclose device_enabled enabled_targets parametrize_targets requires_llvm requires_gpu
         uses_gpu utils parameter main""",
-    "tvm.contrib": "tedd util utils cc random",
+    "tvm.contrib": "tedd util utils cc random cblas clang pickle_memoize",
+    "tvm.contrib.pickle_memoize": "memoize",
+    "tvm.topi": "add multiply sum max argmax transpose reshape concatenate exp tanh nn generic x86 testing utils tag",
+    "tvm.topi.nn": "relu conv2d_nchw conv2d_hwcn dense softmax pad",
+    "tvm.driver": "lower build build_module",
+    "tvm.driver.build_module": "schedule_to_module",
 }
 
 
@@ -87,6 +92,17 @@ def test_namespace(namespace):
 def test_what_is_not_there_says_so(path, reason):
     with pytest.raises(AttributeError, match=reason):
         find(path)
+
+
+def test_memoize_keeps_results():
+    calls = []
+
+    @tvm.contrib.pickle_memoize.memoize("tests.data")
+    def data(n):
+        calls.append(n)
+        return n + 1
+
+    assert [data(1), data(1), data(2)] == [2, 2, 3] and calls == [1, 2]
 
 
 # ---------------------------------------------------------------- targets
@@ -176,6 +192,19 @@ def test_what_is_said_of_axes():
     assert attrs[ii].iter_type == te.schedule.IterVar.Unrolled
     assert attrs[io].pragma_keys[0].value == "note"
     assert s[B].same_as(s[B]) and not s[A].same_as(s[B])
+
+
+def test_statements_answer_to_their_classic_names():
+    k = te.reduce_axis((0, 16), "k")
+    A = te.placeholder((16, 16), name="A")
+    B = te.compute((16,), lambda i: te.sum(A[i, k], axis=k), name="B")
+    s = te.create_schedule(B.op)
+    s[B].parallel(B.op.axis[0])
+    outer = tvm.lower(s, [A, B], simple_mode=True)["main"].body
+    assert isinstance(outer, tir.For) and (outer.loop_var.name, outer.min.value, outer.for_type) == ("i", 0, 1)
+    both = outer.body
+    assert outer.kind == tir.ForKind.PARALLEL and isinstance(both, tir.SeqStmt) and bool(tir.SeqStmt([]))
+    assert len(both) == both.size == 2 and isinstance(both[0], tir.BufferStore) and both.seq[1] is both[1]
 
 
 def test_structural_equality():

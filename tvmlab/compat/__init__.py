@@ -20,6 +20,11 @@ from typing import Any
 from ..names import NOT_YET, missing
 
 _asked: set[str] = set()
+# files of the classic operator library whose names lie in the package itself here
+FLAT = {
+    "tvmlab.topi": "broadcast elemwise injective math reduction tensor transform vision".split(),
+    "tvmlab.topi.nn": "bnn elemwise fifo_buffer local_response_norm mapping pooling qnn sparse winograd_util".split(),
+}
 ROOTS = {"tvm": "tvmlab", "topi": "tvmlab.topi"}
 
 
@@ -97,6 +102,8 @@ def _resolve(name: str) -> ModuleType | None:
         _asked.discard(name)
     if isinstance(found, ModuleType):
         return found
+    if found is None and last in FLAT.get(home.__name__, ()):
+        return home
     return Absent(name) if last in NOT_YET else None
 
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import dtype as dt
+from .deep import deep
 from .node import (
     Alloc,
     AllReduce,
@@ -47,6 +48,7 @@ from .node import (
     While,
 )  # fmt: skip
 
+Lines = Iterator[tuple[int, str, Stmt]]  # indent, text, the statement it belongs to
 PRECEDENCE = {
     "or": 1, "and": 2, "==": 4, "!=": 4, "<": 4, "<=": 4, ">": 4, ">=": 4, "|": 5, "^": 6, "&": 7, "<<": 8, ">>": 8,
     "+": 9, "-": 9, "*": 10, "/": 10, "//": 10, "%": 10,
@@ -91,7 +93,7 @@ class Names:
 
 
 class Printer:
-    """One program's text. `lines()` gives (indent, text, statement) so that views can link lines to nodes."""
+    """One program's text, as Lines, so that views can link lines to nodes."""
 
     def __init__(self, names: Names | None = None) -> None:
         self.names = names or Names()
@@ -122,13 +124,13 @@ class Printer:
 
     # ------------------------------------------------------------ statements
 
-    def lines(self, s: Stmt, depth: int = 0) -> Iterator[tuple[int, str, Stmt]]:
+    def lines(self, s: Stmt, depth: int = 0) -> Lines:
         yield from STMT[type(s)](self, s, depth)
 
     def text(self, s: Stmt) -> str:
         return "\n".join(["    " * depth + line for depth, line, _ in self.lines(s)])
 
-    def block(self, s: Stmt, depth: int) -> Iterator[tuple[int, str, Stmt]]:
+    def block(self, s: Stmt, depth: int) -> Lines:
         if isinstance(s, Seq) and not s.stmts:
             yield depth, "pass", s
         else:
@@ -143,13 +145,8 @@ def _bin(p: Printer, e: Bin) -> tuple[str, int]:
         return f"{p.expr(e.a, level)} - {-e.b.value}", level
     left = level + 1 if level == 4 else level
     right = level if e.op in ("+", "and", "or") and dt.is_int(e.dtype) else level + 1
-    gap = "" if level == 10 and _plain(e) else " "
+    gap = "" if level == 10 and dt.is_int(e.dtype) else " "  # index arithmetic is set tight: i*32 + j
     return f"{p.expr(e.a, left)}{gap}{e.op}{gap}{p.expr(e.b, right)}", level
-
-
-def _plain(e: Bin) -> bool:
-    """Index arithmetic is set tight (`i*32 + j`), arithmetic on values is not."""
-    return dt.is_int(e.dtype)
 
 
 def _const(p: Printer, e: Const) -> tuple[str, int]:
@@ -208,8 +205,6 @@ EXPR: dict[type, Callable[[Printer, Any], tuple[str, int]]] = {
     Broadcast: lambda p, e: EXPR[type(e.value)](p, e.value),
     Let: lambda p, e: (f"let({p.names(e.var)} = {p.expr(e.value)}, {p.expr(e.body)})", ATOM),
 }
-
-Lines = Iterator[tuple[int, str, Stmt]]
 
 
 def _for(p: Printer, s: For, depth: int) -> Lines:
@@ -301,6 +296,7 @@ STMT: dict[type, Callable[[Printer, Any, int], Lines]] = {
 }
 
 
+@deep
 def show(n: Any, names: Names | None = None) -> str:
     """The text of any node."""
     if isinstance(n, Combiner):
@@ -331,6 +327,7 @@ def program_lines(program: Any) -> Iterator[tuple[int, str, Any]]:
         yield from p.block(fn.body, 1)
 
 
+@deep
 def show_program(program: Any) -> str:
     return "\n".join(["    " * depth + line for depth, line, _ in program_lines(program)])
 

@@ -87,10 +87,10 @@ class Schedule(Shown):
         if not isinstance(value, (StageHandle, GroupHandle)):
             return value
         if value.schedule is not self:
-            what = "group" if isinstance(value, GroupHandle) else f"stage {value.record.name}"
+            what = "this group" if isinstance(value, GroupHandle) else f"stage {value.record.name}"
             raise ScheduleValueError(
                 "foreign-stage",
-                f"this {what} belongs to another schedule",
+                f"{what} belongs to another schedule",
                 legal=[s.record.name for s in self.stages],
                 hint="stages are looked up in the schedule that is changed: s[C].compute_at(s[D], i), both of the same s",
             )
@@ -343,6 +343,8 @@ def _leaf(s: Stage, a: IterVar, state: State) -> str:
 def _unknown(what: str, name: str, schedule_level: bool) -> str:
     from difflib import get_close_matches
 
+    if name in primitives.names():
+        return f"{what} has no `{name}`: it is a step of the whole schedule, s.{name}(...)"
     there = [n for n in primitives.names() if schedule_level or takes_stage(n)]
     close = get_close_matches(name, there, 3)
     hint = f"; did you mean {' or '.join(close)}?" if close else f"; the primitives are {', '.join(there)}"

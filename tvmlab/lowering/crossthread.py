@@ -29,8 +29,13 @@ if TYPE_CHECKING:
 
 
 def threads_first(stage: Stage) -> Stage:
-    """The threads of a reduction stand outside its serial loops, wherever the schedule has them."""
+    """Threads stand outside a reduction's serial loops, wherever the schedule has them: data, threads, serial."""
     reducing = rel.derived_from(stage, stage.op.reduce_axis)
+    first = next((k for k, a in enumerate(stage.leaves) if a in reducing), len(stage.leaves))
+    rest = stage.leaves[first:]
+    inner = [a for a in rest if a not in reducing and stage.mark(a).thread is not None]
+    if inner:  # each thread starts its own sum, then runs all of the loops
+        stage = replace(stage, leaves=(*stage.leaves[:first], *inner, *[a for a in rest if a not in inner]))
     over = [a for a in stage.leaves if a in reducing and stage.mark(a).thread is not None]
     data = [a for a in stage.leaves if a not in reducing]
     if not over or any(a in reducing for a in stage.leaves[: len(data)]):

@@ -17,7 +17,24 @@ from ..core.affine import to_expr as form_expr
 from ..core.build import all_, binary, const, is_const
 from ..core.error import ScheduleError
 from ..core.node import (
-    NOP, OPAQUE, Alloc, Attr, Barrier, Bin, Buffer, Call, Expr, For, If, IterVar, LetStmt, Load, Reduce, Stmt, Store, Var,
+    NOP,
+    OPAQUE,
+    Alloc,
+    Attr,
+    Barrier,
+    Bin,
+    Buffer,
+    Call,
+    Expr,
+    For,
+    If,
+    IterVar,
+    LetStmt,
+    Load,
+    Reduce,
+    Stmt,
+    Store,
+    Var,
 )  # fmt: skip
 from ..core.program import Origin
 from ..core.text import identifier
@@ -25,8 +42,8 @@ from ..core.walk import map_children, seq, substitute
 from ..expr.reduce import combine
 from ..expr.tensor import ComputeOp
 from ..schedule import relations as rel
-from ..schedule.scopes import is_virtual, rank
-from ..schedule.state import Fuse, Stage, is_input
+from ..schedule.scopes import is_virtual, rank, thread_key
+from ..schedule.state import Fuse, Stage, Transform, is_input
 from .bounds import Bounds, Domain
 from .crossthread import cross_thread
 from .normalise import Ready
@@ -99,16 +116,18 @@ class Nest:
         """The stage's nest, then what needs it, inside its allocation."""
         d = self.bounds.of[stage.index]
         nest = self.nest(stage, d)
-        shared = rank(d.scope) in (1, 2) and any(s.mark(a).thread is not None for s, a in d.path[: len(d.path) - len(stage.leaves)])
+        outside = d.path[: len(d.path) - len(stage.leaves)]
+        threads = [t.thread_tag for s, a in outside if (t := s.mark(a).thread) is not None]
+        shared = rank(d.scope) in (1, 2) and not all(map(is_virtual, threads))
         made = seq(Barrier("shared"), nest, Barrier("shared"), body) if shared else seq(nest, body)
         around = self.around(stage, d)
         if stage.double_buffer and around is not None:  # the value: the loop over whose iterations it alternates
             made = Attr("double_buffer", self.buffers[stage.op.outputs[0]], around, made)
         if stage.rolling_buffer:
             made = Attr("rolling_buffer", self.buffers[stage.op.outputs[0]], self.window(stage, d), made)
-        for t in reversed(stage.op.outputs):
-            if t not in self.params and stage.index not in self.owned:
-                made = Alloc(self.buffers[t], made, Origin(stage.name))
+        for out in reversed(stage.op.outputs):
+            if out not in self.params and stage.index not in self.owned:
+                made = Alloc(self.buffers[out], made, Origin(stage.name))
         return made
 
     def around(self, stage: Stage, d: Domain) -> Var | None:
@@ -282,10 +301,10 @@ class Nest:
     def is_open(self, stage: Stage, d: Domain, a: IterVar) -> bool:
         """Is this thread axis already a loop around the stage?"""
         outer = d.path[: len(d.path) - len(stage.leaves)]
-        tag = stage.mark(a).thread.thread_tag  # type: ignore[union-attr]
-        if any(tag in self.bounds.of[s.index].threads for s, _ in outer):
+        key = thread_key(stage.mark(a).thread)
+        if any(key in self.bounds.of[s.index].threads for s, _ in outer):
             return True
-        return any(t.thread_tag == tag for s, b in outer if (t := s.mark(b).thread) is not None)
+        return any(thread_key(t) == key for s, b in outer if (t := s.mark(b).thread) is not None)
 
     def prefetched(self, tensor: Any) -> Any:
         stage = self.ready.state.stage_of(tensor)
@@ -417,8 +436,9 @@ def aligned(stage: Stage, shape: Sequence[Expr]) -> tuple[Expr, ...] | None:
         return None
     strides: list[Expr] = []
     step: Expr = const(1)
+    dimensions = next((r.transformed for r in stage.relations if isinstance(r, Transform)), stage.op.axis)
     for k in reversed(range(len(shape))):
-        axis = stage.op.axis[k]
+        axis = dimensions[k]
         if axis in stage.align:
             factor, offset = stage.align[axis]
             lack = simplify(binary("%", binary("-", binary("+", offset, factor), binary("%", step, factor)), factor))

@@ -11,7 +11,7 @@ from ..core.error import ScheduleError
 from ..core.node import IterVar
 from ..core.text import show
 from ..schedule.guard import loop_lines, name, named, place
-from ..schedule.scopes import is_virtual, rank, thread_rank
+from ..schedule.scopes import is_virtual, rank, thread_key, thread_rank
 from ..schedule.state import Stage, State, is_input
 from .bounds import Bounds, Domain
 
@@ -84,7 +84,7 @@ def threads(bounds: Bounds) -> list[ScheduleError]:
     """Stages that share a thread axis must agree on its extent; virtual threads need a constant one."""
     found: list[ScheduleError] = []
     state = _state(bounds)
-    seen: dict[str, tuple[Lin, Stage, IterVar]] = {}
+    seen: dict[object, tuple[Lin, Stage, IterVar]] = {}
     for d in bounds.of.values():
         own: dict[str, IterVar] = {}
         for a in d.stage.leaves:
@@ -104,16 +104,16 @@ def threads(bounds: Bounds) -> list[ScheduleError]:
                     )
                 )
                 continue
-            if is_virtual(tag):
-                if extent.terms:
-                    found.append(_not_constant(state, d.stage, a, tag, extent))
+            if is_virtual(tag) and extent.terms:
+                found.append(_not_constant(state, d.stage, a, tag, extent))
                 continue
             if thread.dom is not None and (lin(thread.dom.extent) - extent).key != Lin({}, 0).key:
                 found.append(_disagree(state, tag, d.stage, a, extent, f"{tag} itself", lin(thread.dom.extent)))
-            if tag in seen and _same_kernel(bounds, seen[tag][1], d.stage) and (seen[tag][0] - extent).key != Lin({}, 0).key:
-                other, stage, axis = seen[tag]
+            key = thread_key(thread)
+            if key in seen and _same_kernel(bounds, seen[key][1], d.stage) and (seen[key][0] - extent).key != Lin({}, 0).key:
+                other, stage, axis = seen[key]
                 found.append(_disagree(state, tag, d.stage, a, extent, place(state, stage, axis), other))
-            seen.setdefault(tag, (extent, d.stage, a))
+            seen.setdefault(key, (extent, d.stage, a))
     return found
 
 
@@ -155,10 +155,11 @@ def _disagree(state: State, tag: str, stage: Stage, a: IterVar, extent: Lin, oth
 
 def scopes(bounds: Bounds) -> list[ScheduleError]:
     """Memory that is private to threads must be filled inside them."""
-    found = []
+    found = [_private(bounds, *place) for place in bounds.private.values()]
+    settled = {stage.index for stage, _, _ in bounds.private.values()}
     for d in bounds.of.values():
         stage = d.stage
-        if is_input(stage) or stage.is_output or not stage.scope:
+        if is_input(stage) or stage.is_output or not stage.scope or stage.index in settled:
             continue
         level = rank(stage.scope) or 0
         outer = d.path[: len(d.path) - len(stage.leaves)]
@@ -182,6 +183,20 @@ def _in_loop(d: Domain) -> bool:
     """Is the stage attached inside a loop? Virtual threads are none."""
     threads = [s.mark(a).thread for s, a in d.path[: len(d.path) - len(d.stage.leaves)]]
     return any(t is None or not is_virtual(t.thread_tag) for t in threads)
+
+
+def _private(bounds: Bounds, stage: Stage, consumer: Stage, a: IterVar) -> ScheduleError:
+    """Memory that each thread has of its own, filled where the thread does not run yet."""
+    state, scope = _state(bounds), bounds.of[stage.index].scope if stage.index in bounds.of else stage.scope
+    tag = consumer.mark(a).thread.thread_tag  # type: ignore[union-attr]
+    after = consumer.leaves[consumer.leaves.index(a) :]
+    return ScheduleError(
+        "local-outside",
+        f"{stage.name} is in {scope or 'local'} memory, of which each thread of {tag} has its own, but it is computed outside "
+        f"of {place(state, consumer, a)}, which is bound to {tag}",
+        legal=[f"s[{stage.name}].compute_at(s[{consumer.name}], {name(state, x)})" for x in after],
+        hint=f'or put it where all threads see it: s[{stage.name}].set_scope("{"global" if tag.startswith("block") else "shared"}")',
+    )
 
 
 NEEDS_CONSTANT = {"vectorized": ("vector-extent", "vectorize"), "unrolled": ("unroll-extent", "unroll")}

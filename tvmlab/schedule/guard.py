@@ -16,6 +16,7 @@ from ..core.error import LabError, ScheduleError, ScheduleTypeError, ScheduleVal
 from ..core.node import DATA, KIND_NAMES, OPAQUE, ORDERED, REDUCE, THREAD, Expr, IterVar
 from ..core.text import show
 from ..core.walk import constant
+from .relations import derived_from
 from .state import Stage, State, is_compute, is_input
 
 WORDS = {DATA: "data", REDUCE: "reduction", ORDERED: "scan", THREAD: "thread", OPAQUE: "opaque"}
@@ -67,13 +68,13 @@ def need(ok: Any, error: LabError) -> None:
         raise error
 
 
-def need_leaf(state: State, stage: Stage, axis: Any, verb: str) -> None:
-    """`axis` must be one of the stage's current loops."""
+def need_leaf(state: State, stage: Stage, axis: Any, verb: str, kinds: Sequence[int] | None = None) -> None:
+    """`axis` must be one of the stage's current loops. `kinds`: the types that would do, for the legal ones."""
     if not isinstance(axis, IterVar):
         raise ScheduleTypeError(
             "not-an-axis",
-            f"cannot {verb} {axis!r} in stage {stage.name}: it is a {type(axis).__name__}, not an axis",
-            legal=loops(state, stage),
+            f"cannot {verb} {axis!r} in stage {stage.name}: it is {article(type(axis).__name__)}, not an axis",
+            legal=loops(state, stage, kinds),
         )
     if axis in stage.leaves:
         return
@@ -82,19 +83,21 @@ def need_leaf(state: State, stage: Stage, axis: Any, verb: str) -> None:
             "not-a-leaf",
             f"cannot {verb} {named(state, axis)} in stage {stage.name}: {_fate(state, stage, axis)}",
             where=loop_lines(state, stage),
-            legal=loops(state, stage),
+            legal=loops(state, stage, kinds),
             hint=_instead(state, stage, axis),
         )
     owner = state.owner(axis)
     home = f"it is an axis of stage {owner.name}" if owner else "it is no axis of this schedule"
+    hint = f"after cache_write or rfactor use s[{stage.name}].op.axis and s[{stage.name}].op.reduce_axis"
     if axis.iter_type == THREAD:
         home = "it is a thread axis, which other axes are bound to"
+        hint = f"bind a loop to it: s[{stage.name}].bind(axis, thread_axis)"
     raise ScheduleError(
         "foreign-axis",
         f"cannot {verb} {named(state, axis)} in stage {stage.name}: {home}",
         where=loop_lines(state, stage),
-        legal=loops(state, stage),
-        hint=f"after cache_write or rfactor use s[{stage.name}].op.axis and s[{stage.name}].op.reduce_axis",
+        legal=loops(state, stage, kinds),
+        hint=hint,
     )
 
 
@@ -135,7 +138,16 @@ def need_kind(
     )
 
 
-def need_unbound(state: State, stage: Stage, axis: IterVar, verb: str) -> None:
+def rfactor_hint(state: State, stage: Stage, axis: IterVar, purpose: str) -> str:
+    """The way to share out a reduction, where rfactor takes the axis."""
+    if axis.iter_type != REDUCE or axis in derived_from(stage, stage.op.axis):
+        return ""
+    return f"to {purpose}, make partial sums first:  s.rfactor({stage.name}, {name(state, axis)})"
+
+
+def need_unbound(
+    state: State, stage: Stage, axis: IterVar, verb: str, kinds: Sequence[int] = (DATA, REDUCE, ORDERED)
+) -> None:
     """A loop that threads run has no iterations of its own left to change."""
     thread = stage.mark(axis).thread
     if thread is None:
@@ -143,7 +155,7 @@ def need_unbound(state: State, stage: Stage, axis: IterVar, verb: str) -> None:
     raise ScheduleValueError(
         f"{verb.split()[0]}-bound",
         f"cannot {verb} {named(state, axis)} in stage {stage.name}: it is bound to {thread.thread_tag}, whose threads run it",
-        legal=[describe(state, a) for a in stage.leaves if stage.mark(a).thread is None],
+        legal=[describe(state, a) for a in stage.leaves if stage.mark(a).thread is None and a.iter_type in kinds],
     )
 
 
@@ -177,8 +189,11 @@ def kind_of(stage: Stage) -> str:
     """`a scan`, `an extern`: what made the stage."""
     if is_input(stage):
         return "an input"
-    kind = stage.op.kind
-    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+    return article(stage.op.kind)
+
+
+def article(noun: str) -> str:
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
 def need_movable(state: State, stage: Stage, verb: str) -> None:

@@ -5,6 +5,8 @@ A producer must cover an axis' iterations (is relaxed over it) where its scope's
 
 from __future__ import annotations
 
+from typing import Any
+
 _SCOPES = {
     "global": 0, "shared": 1, "warp": 2, "local": 3, "wmma.matrix_a": 4, "wmma.matrix_b": 5, "wmma.accumulator": 6,
     "texture": 7, "amx.tmm": 8,
@@ -37,6 +39,11 @@ def thread_rank(tag: str) -> int | None:
 
 def is_virtual(tag: str) -> bool:
     return tag.startswith("vthread") or tag == "cthread"
+
+
+def thread_key(thread: Any) -> Any:
+    """What makes two thread axes the same: the tag; of virtual threads, which may nest, the axis itself."""
+    return thread if is_virtual(thread.thread_tag) else thread.thread_tag
 
 
 def default_scope(tags: list[str]) -> str:

@@ -174,12 +174,16 @@ class State:
         index = self.alias.get(op) if isinstance(op, Operation) else None
         if index is None:
             what = getattr(op, "name", thing)
+            hint = (
+                "a schedule holds the operations its outputs depend on, and what cache_read, cache_write and rfactor added"
+            )
+            if any(s.name == what for s in self.in_order):
+                hint = f"the schedule has another `{what}`: use the tensor that its outputs were made from"
             raise ScheduleValueError(
                 "foreign-stage",
                 f"`{what}` is not part of this schedule",
                 legal=[s.name for s in self.in_order],
-                hint="a schedule holds the operations its outputs depend on, and what cache_read, cache_write and rfactor "
-                "added to it",
+                hint=hint,
             )
         return self.stages[index]
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..core.deep import deep
 from ..core.error import ScheduleError
 from ..core.node import IterVar
 from ..expr.tensor import Operation
@@ -119,6 +120,7 @@ class Trace:
     def __repr__(self) -> str:
         return f"trace of {', '.join(op.name for op in self.outputs)}, {len(self)} steps\n{self.to_code()}"
 
+    @deep
     def _evaluate(self) -> None:
         if self.parent is None or self.step is None:
             self._state = initial(self.outputs)

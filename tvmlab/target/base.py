@@ -12,8 +12,7 @@ from typing import Any
 from ..core.error import BuildError
 from ..core.program import Program
 
-SHARED_FILES = {"base", "pylike", "pymath", "clike", "__init__"}
-
+SHARED_FILES = {"base", "cabi", "clike", "pylike", "pymath", "__init__"}
 
 # names of the classic stack -> the target that does it here
 ALIASES = {"c": "llvm", "cpu": "llvm", "stackvm": "interp"}
@@ -148,6 +147,9 @@ class TargetKind:
     passes: tuple[str, ...] = ()
     scopes: frozenset[str] = frozenset({"global", "local", "shared", "warp"})
     device: str = "cpu"
+
+    def __str__(self) -> str:
+        return self.name
 
 
 @lru_cache(maxsize=1)

@@ -200,7 +200,8 @@ def test_virtual_threads_that_repeat_the_mark(split):
     (i,), (v,) = ints("i"), ints("v")
     a, b, c = buffer("A", 8), buffer("B", 2), buffer("C", 8)
     mark = Attr("double_buffer", b, i, seq(store(b, 0, load(a, i * 2 + v)), store(c, i * 2 + v, load(b, 0))))
-    before = program((a, c), loop(v, 2, loop(i, 4, Alloc(b, If(i * 2 + v < 7, mark))), kind="vthread", thread="vthread"))
+    rows = loop(i, 4, Alloc(b, If(i * 2 + v < 7, mark)))
+    before = program((a, c), loop(v, 2, rows, kind="vthread", thread="vthread"))
     same_result(before, double_buffer(get("virtual_threads")(before), Config(split_loop=split)))
 
 

@@ -135,6 +135,9 @@ def div_const(a: Lin, d: int, facts: Facts) -> Lin:
     g = math.gcd(d, *r.terms.values())
     if g > 1:  # (g*x + k)//(g*e) -> (x + k//g)//e
         return q + div_const(Lin({x: c // g for x, c in r.terms.items()}, r.const // g), d // g, facts)
+    if split := _small_part(r, d, facts):  # (h*x + s)//(h*e) -> x//e for 0 <= s < h
+        h, x, _ = split
+        return q + div_const(x, d // h, facts)
     if not r.const and len(r.terms) == 1:
         (atom, c), = r.terms.items()
         if c == 1 and type(atom) is Atom and atom.op == "//" and not atom.args[1].terms:  # (x//a)//b -> x//(a*b)
@@ -162,11 +165,23 @@ def mod_const(a: Lin, d: int, facts: Facts) -> Lin:
     g = math.gcd(d, *r.terms.values())
     if g > 1 and r.const % g == 0:  # (g*x + g*k) % (g*e) -> g * ((x + k) % e)
         return mod_const(Lin({x: c // g for x, c in r.terms.items()}, r.const // g), d // g, facts) * g
+    if split := _small_part(r, d, facts):  # (h*x + s) % (h*e) -> h * (x % e) + s for 0 <= s < h
+        h, x, small = split
+        return mod_const(x, d // h, facts) * h + small
     if len(r.terms) == 1 and not r.const:
         (atom, c), = r.terms.items()
         if c == 1 and type(atom) is Atom and atom.op == "%" and not atom.args[1].terms and atom.args[1].const % d == 0:
             return mod_const(atom.args[0], d, facts)  # (x % (d*e)) % d -> x % d
     return Lin({remainder(r, number(d)): 1}, 0)
+
+
+def _small_part(r: Lin, d: int, facts: Facts) -> tuple[int, Lin, Lin] | None:
+    """(h, x, s) with r = h*x + s, where h divides d and 0 <= s < h: what a split leaves of a fused axis."""
+    for h in sorted({math.gcd(c, d) for c in r.terms.values()}, reverse=True):
+        s = Lin({a: c for a, c in r.terms.items() if c % h}, r.const % h)
+        if h > 1 and s.terms and within(s, number(h), facts):
+            return h, Lin({a: c // h for a, c in r.terms.items() if c % h == 0}, r.const // h), s
+    return None
 
 
 def smaller(a: Lin, b: Lin, facts: Facts = NOTHING) -> Lin:

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import dtype as dt
 from ..node import Bin, Call, Cast, Expr, Select, Var
-from ..walk import children
+from ..walk import walk
 from . import arith
 from .facts import NOTHING, Facts
 from .form import Atom, Lin, number, product
@@ -71,11 +71,7 @@ def mentions(atom: Any, variables: Mapping[Any, int]) -> bool:
 
 
 def _free(e: Any) -> Iterable[Var]:
-    if isinstance(e, Var):
-        yield e
-    else:
-        for c in children(e):
-            yield from _free(c)
+    return (x for x in walk(e) if type(x) is Var)
 
 
 def _atom_bound(atom: Any, facts: Facts, sign: int, over: frozenset[int] | None) -> Lin | None:
@@ -163,8 +159,11 @@ def nonneg(x: Lin, facts: Facts = NOTHING) -> bool:
         return x.const >= 0
     if _never_negative(lower(x, facts)):
         return True
+    if not facts.guards:
+        return False
+    bare = facts.without_guards()  # one guard a proof: several could lead round in circles
     related = (g for g in facts.guards if any(a in x.terms for a in g.terms))
-    return any(_never_negative(lower(x - g, facts)) for g in related)
+    return any(_never_negative(lower(x - g, bare)) for g in related)
 
 
 def _never_negative(x: Lin | None) -> bool:

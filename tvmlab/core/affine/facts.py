@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import dtype as dt
 from ..node import Bin, Call, Const, Expr, Load, Not, Var
-from ..walk import children, replace
+from ..walk import replace, walk
 from . import arith
 from .form import Lin
 
@@ -33,6 +33,11 @@ class Facts:
         made = Facts.__new__(Facts)
         made.ranges, made.order = self.ranges, self.order
         made.guards = (*self.guards, *guards)
+        return made
+
+    def without_guards(self) -> Facts:
+        made = Facts.__new__(Facts)
+        made.ranges, made.order, made.guards = self.ranges, self.order, ()
         return made
 
     def with_loop(self, v: Var, lo: Expr, extent: Expr) -> Facts:
@@ -78,15 +83,15 @@ def conditions(cond: Expr, facts: Facts) -> Iterable[Lin]:
 
 def conjuncts(cond: Expr) -> Iterable[Expr]:
     """The parts of `a and b and c`."""
-    if type(cond) is Bin and cond.op == "and":
-        yield from conjuncts(cond.a)
-        yield from conjuncts(cond.b)
-    else:
-        yield cond
+    stack = [cond]
+    while stack:
+        top = stack.pop()
+        if type(top) is Bin and top.op == "and":
+            stack += [top.b, top.a]
+        else:
+            yield top
 
 
 def reads_memory(e: Expr) -> bool:
     """Does it load, or call something that may?"""
-    if type(e) is Load or (type(e) is Call and e.kind != "pure"):
-        return True
-    return any(map(reads_memory, children(e)))  # type: ignore[arg-type]
+    return any(type(x) is Load or (type(x) is Call and x.kind != "pure") for x in walk(e))

@@ -8,7 +8,7 @@ from typing import Any
 from .. import build
 from .. import dtype as dt
 from ..node import Bin, Call, Cast, Const, Expr, Load, Not, Select, Var
-from ..walk import children, identical, map_children, replace
+from ..walk import identical, map_children, replace, walk
 from . import arith, bound
 from .facts import NEGATED, NOTHING, Facts
 from .form import Atom, Lin, to_expr
@@ -115,8 +115,5 @@ def _simplify_choice(e: Any, facts: Facts) -> Expr:
 
 
 def loads(e: Any) -> Iterable[Load]:
-    """Every load in an expression."""
-    if isinstance(e, Load):
-        yield e
-    for c in children(e):
-        yield from loads(c)
+    """Every load in an expression, in reading order."""
+    return (x for x in walk(e) if type(x) is Load)

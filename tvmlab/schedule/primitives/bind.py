@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from ...core.error import ScheduleError, ScheduleTypeError
 from ...core.node import DATA, REDUCE, THREAD, IterVar
-from ..guard import loop_lines, name, named, need_kind, need_leaf, warn, warn_lost
+from ..guard import loop_lines, named, need_kind, need_leaf, rfactor_hint, warn, warn_lost
 from ..scopes import is_virtual, thread_rank
 from ..state import Stage, State
 from . import StageIndex
@@ -47,7 +47,7 @@ def _need_together(state: State, s: Stage, axis: IterVar, tag: str) -> None:
         f"cannot bind {named(state, axis)} in stage {s.name} to {tag}",
         where=loop_lines(state, s, [axis], f"carries a reduction, and {_who(tag)} cannot reduce together"),
         legal=["threadIdx.x", "threadIdx.y", "threadIdx.z"],
-        hint=f"to spread a reduction over {_who(tag)}, make partial sums first:  s.rfactor({s.name}, {name(state, axis)})",
+        hint=rfactor_hint(state, s, axis, f"spread a reduction over {_who(tag)}"),
     )
 
 

@@ -56,6 +56,13 @@ def _check(state: State, stage: Stage, tensors: Sequence[Tensor]) -> None:
         need_compute(stage, "cache the result of")
     need_movable(state, stage, "cache the result of")
     given = {(state.stage_of(t).index, t.value_index) for t in tensors}
+    homes = list(dict.fromkeys(state.stage_of(t).name for t in tensors))
+    if len(homes) > 1:
+        raise ScheduleError(
+            "cache-one-stage",
+            f"cannot cache {' and '.join(homes)} together: they are computed by different stages",
+            legal=[f"s.cache_write({n}, scope)" for n in homes],
+        )
     wanted = {(stage.index, k) for k in range(stage.op.num_outputs)}
     if given != wanted:
         raise ScheduleError(

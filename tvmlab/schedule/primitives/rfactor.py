@@ -7,10 +7,10 @@ from ...core.affine import Lin, lin, to_expr, var
 from ...core.build import all_, binary, const, is_const
 from ...core.error import ScheduleError
 from ...core.node import DATA, REDUCE, Expr, IterVar, Load, Range, Reduce, Var
-from ...core.walk import substitute
+from ...core.walk import constant, substitute
 from ...expr.tensor import ComputeOp, Tensor, axis_of
 from .. import relations as rel
-from ..guard import loops, named, need, need_compute, need_leaf, need_movable
+from ..guard import loops, named, need, need_compute, need_integer, need_leaf, need_movable
 from ..state import Stage, State
 from ._stages import insert_before, reset, unique_name
 
@@ -32,7 +32,7 @@ def rfactor(state: State, tensor: Tensor, axis: IterVar, factor_axis: int = 0) -
     stage = state.stage_of(tensor)
     need_compute(stage, "rfactor")
     need_movable(state, stage, "rfactor")
-    need_leaf(state, stage, axis, "rfactor")
+    need_leaf(state, stage, axis, "rfactor", [REDUCE])
     if axis.iter_type != REDUCE:
         legal = loops(state, stage, [REDUCE])
         raise ScheduleError(
@@ -52,6 +52,7 @@ def rfactor(state: State, tensor: Tensor, axis: IterVar, factor_axis: int = 0) -
 
 def _position(stage: Stage, factor_axis: int) -> int:
     ndim = len(stage.op.axis)
+    factor_axis = constant(need_integer(factor_axis, f"rfactor of {stage.name}: factor_axis")) or 0
     at = factor_axis + ndim + 1 if factor_axis < 0 else factor_axis
     need(
         0 <= at <= ndim,

@@ -6,9 +6,14 @@ from typing import Any
 from ...core.error import ScheduleError, ScheduleTypeError
 from ...core.node import IterVar
 from ...core.walk import constant
-from ..guard import describe, named, need_integer, need_movable, need_positive
-from ..state import State
+from ..guard import article, describe, named, need_integer, need_movable, need_positive
+from ..state import Stage, State, Transform
 from . import StageIndex
+
+
+def dimensions_of(s: Stage) -> tuple[IterVar, ...]:
+    """The axis of each dimension of the stage's memory: after transform_layout, those that it returned."""
+    return next((r.transformed for r in s.relations if isinstance(r, Transform)), s.op.axis)
 
 
 def storage_align(state: State, stage: StageIndex, axis: IterVar, factor: int, offset: int = 0) -> tuple[State, None]:
@@ -22,12 +27,13 @@ def storage_align(state: State, stage: StageIndex, axis: IterVar, factor: int, o
     s = state.stages[stage]
     need_movable(state, s, "align")
     if not isinstance(axis, IterVar):
-        raise ScheduleTypeError("not-an-axis", f"cannot align {axis!r} in stage {s.name}: it is a {type(axis).__name__}, not an axis")
-    if axis not in s.op.axis:
+        raise ScheduleTypeError("not-an-axis", f"cannot align {axis!r} in stage {s.name}: it is {article(type(axis).__name__)}, not an axis")
+    dimensions = dimensions_of(s)
+    if axis not in dimensions:
         raise ScheduleError(
             "not-a-dimension",
             f"cannot align {named(state, axis)} in stage {s.name}: it is no dimension of its result",
-            legal=[describe(state, a) for a in s.op.axis],
+            legal=[describe(state, a) for a in dimensions],
         )
     what = f"cannot align {named(state, axis)} in stage {s.name}:"
     sizes = constant(need_positive(factor, f"{what} the factor")), constant(need_integer(offset, f"{what} the offset"))

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from ...core.node import DATA, ORDERED, REDUCE, IterVar
-from ..guard import name, need_kind, need_leaf, need_unbound
+from ..guard import need_kind, need_leaf, need_unbound, rfactor_hint
 from ..state import State
 from . import StageIndex
 
@@ -21,7 +21,7 @@ def vectorize(state: State, stage: StageIndex, var: IterVar) -> tuple[State, Non
     scan, thread and opaque axes, a bound axis.
     """
     s = state.stages[stage]
-    need_leaf(state, s, var, "vectorize")
+    need_leaf(state, s, var, "vectorize", (DATA,))
     need_kind(
         state,
         s,
@@ -29,9 +29,7 @@ def vectorize(state: State, stage: StageIndex, var: IterVar) -> tuple[State, Non
         (DATA,),
         "vectorize",
         WHY.get(var.iter_type, ""),
-        hint=f"to vectorize a reduction, make partial sums first:  s.rfactor({s.name}, {name(state, var)})"
-        if var.iter_type == REDUCE
-        else "",
+        hint=rfactor_hint(state, s, var, "vectorize a reduction"),
     )
-    need_unbound(state, s, var, "vectorize")
+    need_unbound(state, s, var, "vectorize", (DATA,))
     return state.with_stage(s.with_mark(var, kind="vectorized")), None
