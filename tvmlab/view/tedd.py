@@ -149,9 +149,10 @@ def _relation(r: Any, i: int, k: int, axes: dict[IterVar, int]) -> dict[str, Any
 
 def _graph(name: str, direction: str) -> Graph:
     g = Graph(name)
-    g.attr("graph", rankdir=direction, fontname=FONT, fontsize="12", fontcolor=INK, nodesep="0.3", ranksep="0.5")
+    g.attr("graph", rankdir=direction, fontname=FONT, fontsize="12", fontcolor=QUIET, nodesep="0.3", ranksep="0.5")
+    g.attr("graph", bgcolor="transparent")  # labels and edges are of middle lightness: seen on white and on black
     g.attr("node", fontname=FONT, fontsize="11", fontcolor=INK, color=LINE, shape="plaintext", margin="0")
-    g.attr("edge", fontname=FONT, fontsize="10", fontcolor=QUIET, color="#52606D", arrowsize="0.7")
+    g.attr("edge", fontname=FONT, fontsize="10", fontcolor=QUIET, color="#7B8794", arrowsize="0.7")
     return g
 
 
@@ -316,7 +317,7 @@ def _relation_text(s: dict[str, Any], r: dict[str, Any]) -> str:
 def _legend(g: Graph) -> None:
     """What the colours mean."""
     with g.subgraph(name="cluster_legend") as c:
-        c.attr(label="", color="#FFFFFF")
+        c.attr(label="", color="transparent")
         cells = [
             cell(k.removeprefix("k"), "", colour, ink="#FFFFFF" if k in DARK else INK, align="CENTER")
             for k, colour in COLOURS.items()
