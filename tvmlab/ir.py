@@ -1,4 +1,4 @@
-"""What lowering returns and how it is saved and compared, under its classic names: `tvmlab.ir.structural_equal(a, b)`."""
+"""What lowering returns, saved and compared, under the classic names: `tvmlab.ir.structural_equal(a, b)`."""
 
 # ruff: noqa: F401
 from __future__ import annotations

@@ -170,7 +170,7 @@ def test_stars_import_names_only():
             "tir.PrimFunc does not exist in tvmlab\n"
             "  there is no TensorIR here: a program is scheduled through te.create_schedule",
         ),
-        (tir, "xyzzy", "there is no tir.xyzzy"),
+        (tir, "xyzzy", "there is no tir.xyzzy\n  dir(tir) lists what exists"),
     ],
 )
 def test_missing_names(module, name, message):

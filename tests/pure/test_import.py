@@ -28,6 +28,7 @@ def test_import_loads_no_heavy_package():
 
 def test_public_names_load_on_first_use(monkeypatch):
     monkeypatch.setitem(tvmlab._WHERE, "sqrt", "math")
+    monkeypatch.delitem(vars(tvmlab), "sqrt", raising=False)
     monkeypatch.setitem(tvmlab._WHERE, "kernels", "tvmlab.kernels")
     monkeypatch.delitem(vars(tvmlab), "kernels", raising=False)
     assert {"sqrt", "kernels", "__version__"} <= set(dir(tvmlab))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from .hooks import Shown
 from .node import Buffer, Stmt, Var
 
 
@@ -84,7 +85,7 @@ class Functions(tuple[Function, ...]):
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class Program(Shown):
     """Functions (the first is the entry), open obligations as text, and the snapshots if they were asked for.
 
     `remarks`: what is worth saying of a program that is complete.
@@ -114,7 +115,8 @@ class Program:
         if found is None and str(name) in ("main", "default_function"):
             return self.entry
         if found is None:
-            raise KeyError(f"there is no function `{name}`; the functions are {', '.join(f.name for f in self.functions)}")
+            there = ", ".join(f.name for f in self.functions)
+            raise KeyError(f"there is no function `{name}`; the functions are {there}")
         return found
 
     def get_global_vars(self) -> list[str]:
@@ -147,8 +149,3 @@ class Program:
         return show_program(self)
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        from .text import to_html
-
-        return to_html(str(self))

@@ -15,6 +15,7 @@ from ..core import dtype as dt
 from ..core.affine import loads
 from ..core.build import to_expr
 from ..core.error import ExpressionError, TVMError
+from ..core.hooks import Shown
 from ..core.node import DATA, REDUCE, Expr, IterVar, Load, Operand, Range, Reduce, Var
 from ..core.walk import walk
 from .attrs import Attrs
@@ -60,7 +61,7 @@ class Operation:
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {}
 
 
-class Tensor(Operand):
+class Tensor(Shown, Operand):
     """Output `value_index` of an operation. Index it with all indices for an element, with fewer for a slice."""
 
     __slots__ = ("dtype", "op", "shape", "value_index")
@@ -299,6 +300,8 @@ def shape_of(shape: Any) -> tuple[Expr, ...]:
         value = getattr(e, "value", None)
         if isinstance(value, int) and value < 0:
             raise TVMError(f"an extent must not be negative: {value}")
+        if isinstance(e, Var) and not e.nonneg:
+            object.__setattr__(e, "nonneg", True)  # learned, not changed: an extent is never negative
         made.append(e)
     return tuple(made)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..core import verify
+from ..core.deep import deep
 from ..core.error import BuildError, ScheduleTypeError, TVMError
 from ..core.node import Buffer
 from ..core.program import Function, Program
@@ -19,6 +20,7 @@ from .handle import Schedule, create_schedule
 SIMPLE_LEAVES_OUT = frozenset({"partition_loops", "promote_registers"})
 
 
+@deep
 def lower(
     inp: Schedule | Program,
     args: Sequence[Any] | None = None,
@@ -74,6 +76,7 @@ def as_target(target: Any) -> Target:
     return made
 
 
+@deep
 def build(
     inputs: Any,
     args: Sequence[Any] | None = None,

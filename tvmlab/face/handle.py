@@ -9,22 +9,24 @@ from typing import Any
 from weakref import ref
 
 from ..core.error import LabError, ScheduleError, ScheduleTypeError, ScheduleValueError
+from ..core.hooks import Shown
 from ..core.node import PARALLEL, TENSORIZED, UNROLLED, VECTORIZED, IterVar
 from ..expr.attrs import StringImm
 from ..expr.tensor import Operation, Tensor
 from ..lowering import pipeline
 from ..schedule import primitives
 from ..schedule.code import to_code
+from ..schedule.guard import name
 from ..schedule.state import Marks, Stage, State
 from ..schedule.trace import Step, Trace
 from .group import GroupHandle
 from .source import caller, place, result_names
-from .verdict import Move, Verdict, ask, moves
+from .verdict import Moves, Verdict, ask, moves
 
 STAGE_ARGUMENTS = ("stage", "parent")
 
 
-class Schedule:
+class Schedule(Shown):
     """A handle on a trace. Every call that succeeds appends a step; one that is refused changes nothing."""
 
     def __init__(self, trace: Trace, family: list[Any] | None = None) -> None:
@@ -149,7 +151,7 @@ class Schedule:
         """May this step be taken? `s.verdict("vectorize", C, k)`; nothing is applied."""
         return ask(self, primitive, args, kwargs)
 
-    def moves(self, stage: Any, axis: IterVar | None = None) -> list[tuple[Move, Verdict]]:
+    def moves(self, stage: Any, axis: IterVar | None = None) -> Moves:
         """What may be done to a loop of a stage (to the stage itself without an axis), each with its verdict."""
         return moves(self, self[stage].record, axis)
 
@@ -174,7 +176,7 @@ class Schedule:
         return "\n".join([head, *[f"  {stage_line(s, self.state)}" for s in self.state.in_order]])
 
 
-class StageHandle:
+class StageHandle(Shown):
     """One stage of a schedule: `s[C]`. The primitives are its methods."""
 
     def __init__(self, schedule: Schedule, index: int) -> None:
@@ -318,24 +320,24 @@ def _knows(state: State, thing: Any) -> bool:
 
 def stage_line(s: Stage, state: State) -> str:
     """`C: i.outer (32), j (1024)  [at D.i]`"""
-    leaves = ", ".join(_leaf(s, a) for a in s.leaves) or "input"
+    leaves = ", ".join(_leaf(s, a, state) for a in s.leaves) or "input"
     at = s.attach
     place = ""
     if at.kind == "inline":
         place = "  [inlined]"
     elif at.axis is not None:
-        place = f"  [at {state.stages[at.stage].path(at.axis)}]"
+        place = f"  [at {state.stages[at.stage].name}.{name(state, at.axis)}]"
     scope = f" in {s.scope}" if s.scope else ""
     return f"{s.name}{scope}: {leaves}{place}"
 
 
-def _leaf(s: Stage, a: IterVar) -> str:
+def _leaf(s: Stage, a: IterVar, state: State) -> str:
     from ..core.text import show
 
     mark = s.mark(a)
     extent = f" ({show(a.dom.extent)})" if a.dom is not None else ""
-    note = mark.kind or (mark.thread.thread_tag if mark.thread else "")
-    return f"{a.name}{extent}{' ' + note if note else ''}"
+    note = mark.kind or (mark.thread.thread_tag if mark.thread is not None else "")
+    return f"{name(state, a)}{extent}{' ' + note if note else ''}"
 
 
 def _unknown(what: str, name: str, schedule_level: bool) -> str:

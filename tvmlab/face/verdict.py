@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..core.error import LabError
+from ..core.hooks import Shown
 from ..core.node import REDUCE, IterVar
 from ..core.text import show_program
 from ..core.walk import constant
@@ -37,7 +38,7 @@ class Move:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(Shown):
     """`kind`: legal, illegal, unknown, no effect, or legal with an obligation.
 
     `reason`: why, as the error a person would read. `clash`: two iterations that conflict, as text. `alternatives`:
@@ -70,6 +71,14 @@ class Verdict:
     __repr__ = __str__
 
 
+class Moves(list[tuple[Move, Verdict]], Shown):
+    """Moves with their verdicts; printed as one line each."""
+
+    def __repr__(self) -> str:
+        width = max((len(m.text) for m, _ in self), default=0)
+        return "\n".join(f"{SIGNS[v.kind]} {m.text:{width}}  {v.reason or v.kind}" for m, v in self)
+
+
 def verdict(schedule: Schedule, primitive: str, args: dict[str, Any], deep: bool = True) -> Verdict:
     """The verdict on one step. `deep=False` leaves out the alternatives (they are verdicts themselves)."""
     before = schedule.trace
@@ -99,14 +108,15 @@ BY_PASSES = frozenset({"double_buffer", "rolling_buffer", "prefetch", "bind"})  
 @lru_cache(maxsize=32)
 def _lowered(trace: Trace, by_passes: bool) -> tuple[str, tuple[LabError, ...]]:
     """The loops as text, and what the schedule owes."""
-    args, found = _arguments(trace), []  # type: tuple[list[Any], list[LabError]]
+    args, found = arguments(trace), []  # type: tuple[list[Any], list[LabError]]
     program = pipeline.loops(trace.state, args, problems=found)
     if by_passes:
         pipeline.run(program, pipeline.READABLE, problems=found)
     return show_program(replace(program, notes=())), tuple(found)
 
 
-def _arguments(trace: Trace) -> list[Any]:
+def arguments(trace: Trace) -> list[Any]:
+    """The inputs and the outputs of a schedule, in order: what a function of it takes."""
     first = trace.prefix(0).state
     inputs = [t for s in first.in_order if is_input(s) for t in s.op.outputs]
     return [*inputs, *(t for op in trace.outputs for t in op.outputs if t not in inputs)]
@@ -207,11 +217,11 @@ ORDER = (
 )  # fmt: skip
 
 
-def moves(schedule: Schedule, stage: Stage, axis: IterVar | None) -> list[tuple[Move, Verdict]]:
+def moves(schedule: Schedule, stage: Stage, axis: IterVar | None) -> Moves:
     """What may be done to a loop (or a stage), in a fixed order, each with its verdict; nothing is left out."""
     offered = _axis_moves(schedule.state, stage, axis) if axis is not None else _stage_moves(schedule.state, stage)
     offered.sort(key=lambda m: ORDER.index(m.primitive))
-    return [(m, verdict(schedule, m.primitive, m.args)) for m in offered]
+    return Moves((m, verdict(schedule, m.primitive, m.args)) for m in offered)
 
 
 def _axis_moves(state: State, stage: Stage, axis: IterVar) -> list[Move]:

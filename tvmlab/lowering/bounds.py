@@ -18,7 +18,7 @@ from ..core.node import OPAQUE, Expr, IterVar, Range, Reduce, Var
 from ..core.text import identifier
 from ..expr.intrin import TensorComputeOp
 from ..schedule import relations as rel
-from ..schedule.scopes import default_scope, rank, thread_key, thread_rank
+from ..schedule.scopes import default_scope, is_virtual, rank, thread_key, thread_rank
 from ..schedule.state import Stage, is_input
 from .normalise import Ready
 
@@ -48,11 +48,15 @@ class Bounds:
         self.outside: list[tuple[Stage, Stage]] = []  # producers attached where these consumers are not
         self.private: dict[tuple[int, IterVar], tuple[Stage, Stage, IterVar]] = {}  # of threads they are outside of
         self.table = {s.index: s for s in ready.stages}
+        self.reads: dict[int, list[tuple[Domain, Any]]] = {}  # of each producer: (consumer, indices), see `_reads`
+        self.scan_inits = {t for s in ready.stages for t in getattr(s.op, "init", ())}
         self.facts = Facts()
         for stage in reversed(ready.stages):
             if not is_input(stage):
                 self.of[stage.index] = made = self._domain(stage)
                 self._learn(made)
+                for tensor, indices in self._reads(stage):
+                    self.reads.setdefault(ready.home[tensor], []).append((made, indices))
 
     def _learn(self, d: Domain) -> None:
         for v, (lo, hi) in d.facts.ranges.items():
@@ -103,9 +107,8 @@ class Bounds:
             low[stage.op.axis[0]], extent[stage.op.axis[0]] = scan.env[scan.stage.op.axis[0].var], number(1)
             return low, extent
         if stage.is_output or not stage.op.axis or stage.op.kind == "scan" or self._is_scan_init(stage):
-            for consumer in self.of.values():
-                if any(True for _ in self._reads(consumer.stage, stage)):
-                    self._under(stage, consumer)
+            for consumer, _ in self.reads.get(stage.index, ()):
+                self._under(stage, consumer)
             return low, extent
         region = self._needed(stage, outer)
         if region is not None:
@@ -115,7 +118,7 @@ class Bounds:
         return low, extent
 
     def _is_scan_init(self, stage: Stage) -> bool:
-        return any(t in stage.op.outputs for d in self.of.values() for t in getattr(d.stage.op, "init", ()))
+        return any(t in self.scan_inits for t in stage.op.outputs)
 
     def _loops(self, d: Domain, facts: Facts, outer: list[tuple[Stage, IterVar]]) -> None:
         """Loop variables of the leaves, with their ranges; values of all axes; the tensor expression's variables."""
@@ -155,33 +158,27 @@ class Bounds:
         """The region of the producer, per dimension; None: all of it."""
         total: list[tuple[Lin, Lin]] | None = None
         layers = self._scope(stage, outer)
-        for consumer in self.of.values():
-            for read in self._reads(consumer.stage, stage):
-                if not self._under(stage, consumer):
-                    return None
-                region = self._region(read, consumer, stage, outer, layers)
-                if region is None:
-                    return None
-                total = region if total is None else [self._union(a, b, consumer) for a, b in zip(total, region, strict=True)]
+        for consumer, read in self.reads.get(stage.index, ()):
+            if not self._under(stage, consumer):
+                return None
+            region = self._region(read, consumer, stage, outer, layers)
+            if region is None:
+                return None
+            total = region if total is None else [self._union(a, b, consumer) for a, b in zip(total, region, strict=True)]
         if total is None:
             return None
         return [self._sized(t, d, stage, k) for k, (t, d) in enumerate(zip(total, self._declared(stage), strict=True))]
 
-    def _reads(self, consumer: Stage, producer: Stage) -> Iterable[Any]:
-        """The indices (or ranges) with which a consumer reads a producer; None for a consumer that reads all of it."""
+    def _reads(self, consumer: Stage) -> Iterable[tuple[Any, Any]]:
+        """The tensors a consumer reads, each time with the indices (or ranges); None where it reads all of a tensor."""
         bodies = self.ready.bodies.get(consumer.index)
-        outputs = producer.op.outputs
         if isinstance(consumer.op, TensorComputeOp):
-            yield from (r for t, r in zip(consumer.op.call.tensors, consumer.op.input_regions, strict=True) if t in outputs)
-            return
-        if bodies is None:
-            if any(t in outputs for t in consumer.op.inputs):
-                yield None
-            return
-        for b in bodies[:1] if isinstance(bodies[0], Reduce) else bodies:
-            for x in loads(b):
-                if x.buffer in outputs:
-                    yield x.indices
+            yield from zip(consumer.op.call.tensors, consumer.op.input_regions, strict=True)
+        elif bodies is None:
+            yield from ((t, None) for t in consumer.op.inputs)
+        else:
+            for b in bodies[:1] if isinstance(bodies[0], Reduce) else bodies:
+                yield from ((x.buffer, x.indices) for x in loads(b) if x.buffer in self.ready.home)
 
     def _region(
         self, indices: Any, consumer: Domain, stage: Stage, outer: list[tuple[Stage, IterVar]], scope: str
@@ -194,7 +191,7 @@ class Bounds:
             first = lin(e.min if isinstance(e, Range) else e, consumer.facts, consumer.env)
             last = first + lin(e.extent, consumer.facts, consumer.env) - 1 if isinstance(e, Range) else first
             lo, hi = relax(first, consumer.facts, relaxed, -1), relax(last, consumer.facts, relaxed, 1)
-            if lo is None or hi is None or reads_memory(to_expr(lo)) or reads_memory(to_expr(hi)) or _depends(lo, relaxed) or _depends(hi, relaxed):
+            if lo is None or hi is None or not (_known(lo, relaxed) and _known(hi, relaxed)):
                 lo, hi = declared[0], declared[0] + declared[1] - 1
             region.append((lo, hi))
         return region
@@ -215,6 +212,8 @@ class Bounds:
                 continue
             level = None if thread is None else thread_rank(thread.thread_tag)
             over = a not in inside if level is None else storage <= level
+            if thread is not None and is_virtual(thread.thread_tag):  # a loop of its own: it does not exist outside
+                over = over or a not in inside
             if over or (thread is not None and thread.thread_tag == "threadIdx.x" and scope.startswith("warp")):
                 found.append(variable)
             elif level is not None and variable not in fixed:
@@ -280,6 +279,11 @@ def _pick(op: str, a: Lin, b: Lin, facts: Facts) -> Lin:
 
 def _single(x: Lin) -> Var | None:
     return next((a for a in x.terms if isinstance(a, Var)), None)
+
+
+def _known(x: Lin, relaxed: list[Var]) -> bool:
+    """A bound that no relaxed loop and nothing in memory decides."""
+    return not reads_memory(to_expr(x)) and not _depends(x, relaxed)
 
 
 def _depends(x: Lin, variables: list[Var]) -> bool:

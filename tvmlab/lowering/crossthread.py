@@ -1,11 +1,11 @@
 """Reductions whose iterations run on several threads: partial sums per thread, then an all-reduce.
 
-    for tx in thread("threadIdx.x", 32):
-        part[0] = 0
-        for ko in range(n//32):                    # the serial part of the reduction, if any
-            part[0] += A[ko*32 + tx]
-        total[0] = allreduce_sum(part[0], over=[tx])
-        if tx == 0: B[0] = total[0]
+for tx in thread("threadIdx.x", 32):
+    part[0] = 0
+    for ko in range(n//32):                    # the serial part of the reduction, if any
+        part[0] += A[ko*32 + tx]
+    total[0] = allreduce_sum(part[0], over=[tx])
+    if tx == 0: B[0] = total[0]
 """
 
 from __future__ import annotations
@@ -117,7 +117,8 @@ def _check_threads(stage: Stage, d: Domain, over: list[IterVar]) -> None:
         if d.sizes[a].terms:
             raise ScheduleError(
                 "cross-thread-extent",
-                f"the reduction of {stage.name} runs on {tag}, whose extent must be a number, not {show(to_expr(d.sizes[a]))}",
+                f"the reduction of {stage.name} runs on {tag}, whose extent must be a number, "
+                f"not {show(to_expr(d.sizes[a]))}",
                 hint=f"split `{a.name}` by the number of threads and bind the inner part",
             )
 

@@ -38,7 +38,7 @@ from ..core.node import (
 )  # fmt: skip
 from ..core.program import Origin
 from ..core.text import identifier
-from ..core.walk import map_children, seq, substitute
+from ..core.walk import Holds, map_children, seq, substitute
 from ..expr.reduce import combine
 from ..expr.tensor import ComputeOp
 from ..schedule import relations as rel
@@ -65,6 +65,7 @@ class Nest:
         self.ready, self.bounds, self.params = ready, bounds, params
         self.keep_unit_loops = keep_unit_loops
         self.buffers: dict[Any, Buffer] = dict(params)
+        self.has_loads = Holds(lambda e: type(e) is Load)
         self.attached: dict[tuple[int, IterVar], list[Stage]] = {}
         self.roots: list[Stage] = []
         self.owned: set[int] = set()  # stages whose nests a scan places
@@ -116,26 +117,27 @@ class Nest:
         """The stage's nest, then what needs it, inside its allocation."""
         d = self.bounds.of[stage.index]
         nest = self.nest(stage, d)
-        around = [t.thread_tag for s, a in d.path[: len(d.path) - len(stage.leaves)] if (t := s.mark(a).thread) is not None]
-        shared = rank(d.scope) in (1, 2) and not all(map(is_virtual, around))
+        outside = d.path[: len(d.path) - len(stage.leaves)]
+        threads = [t.thread_tag for s, a in outside if (t := s.mark(a).thread) is not None]
+        shared = rank(d.scope) in (1, 2) and not all(map(is_virtual, threads))
         made = seq(Barrier("shared"), nest, Barrier("shared"), body) if shared else seq(nest, body)
         around = self.around(stage, d)
         if stage.double_buffer and around is not None:  # the value: the loop over whose iterations it alternates
             made = Attr("double_buffer", self.buffers[stage.op.outputs[0]], around, made)
         if stage.rolling_buffer:
             made = Attr("rolling_buffer", self.buffers[stage.op.outputs[0]], self.window(stage, d), made)
-        for t in reversed(stage.op.outputs):
-            if t not in self.params and stage.index not in self.owned:
-                made = Alloc(self.buffers[t], made, Origin(stage.name))
+        for out in reversed(stage.op.outputs):
+            if out not in self.params and stage.index not in self.owned:
+                made = Alloc(self.buffers[out], made, Origin(stage.name))
         return made
 
     def around(self, stage: Stage, d: Domain) -> Var | None:
-        """The variable of the loop the stage is attached to, if that is more than one iteration."""
-        outer = d.path[: len(d.path) - len(stage.leaves)]
-        if not outer:
-            return None
-        s, a = outer[-1]
-        return next((x for x in self.bounds.of[s.index].loop[a].terms if isinstance(x, Var)), None)
+        """The variable of the loop the stage is attached to (virtual threads left out), if it is a loop at all."""
+        for s, a in reversed(d.path[: len(d.path) - len(stage.leaves)]):
+            thread = s.mark(a).thread
+            if thread is None or not is_virtual(thread.thread_tag):
+                return next((x for x in self.bounds.of[s.index].loop[a].terms if isinstance(x, Var)), None)
+        return None
 
     def window(self, stage: Stage, d: Domain) -> Expr:
         """Where the part that an iteration computes begins, one index per dimension."""
@@ -324,7 +326,7 @@ class Nest:
         if t is Var:
             found = env.get(e)
             return e if found is None else form_expr(found, e.dtype)
-        if t is Bin and dt.is_int(e.dtype) and e.dtype in ("int32", "int64") and not any(True for _ in _loads(e)):
+        if t is Bin and dt.is_int(e.dtype) and e.dtype in ("int32", "int64") and not self.has_loads(e):
             return form_expr(lin(e, facts, env), e.dtype)
         if t is Bin and e.op in NEGATED:  # type: ignore[attr-defined]
             made = map_children(e, lambda c: self.value(c, env, facts))
@@ -351,7 +353,7 @@ class Nest:
         return stage.layout.forward(found, facts) if stage.layout is not None else found
 
     def position(self, i: Expr, env: Mapping[Any, Lin], facts: Facts) -> Lin:
-        if any(True for _ in _loads(i)):
+        if self.has_loads(i):
             return lin(self.value(i, env, facts), facts)
         return lin(i, facts, env)
 
@@ -421,12 +423,6 @@ def _name(value: Lin) -> str:
 
 def _note(value: Any) -> Any:
     return value
-
-
-def _loads(e: Expr) -> Any:
-    from ..core.affine import loads
-
-    return loads(e)
 
 
 def aligned(stage: Stage, shape: Sequence[Expr]) -> tuple[Expr, ...] | None:

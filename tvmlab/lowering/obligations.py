@@ -13,7 +13,7 @@ from ..core.text import show
 from ..schedule.guard import loop_lines, name, named, place
 from ..schedule.scopes import is_virtual, rank, thread_key, thread_rank
 from ..schedule.state import Stage, State, is_input
-from .bounds import Bounds
+from .bounds import Bounds, Domain
 
 
 def of_bounds(bounds: Bounds) -> list[ScheduleError]:
@@ -179,6 +179,12 @@ def scopes(bounds: Bounds) -> list[ScheduleError]:
     return found
 
 
+def _in_loop(d: Domain) -> bool:
+    """Is the stage attached inside a loop? Virtual threads are none."""
+    threads = [s.mark(a).thread for s, a in d.path[: len(d.path) - len(d.stage.leaves)]]
+    return any(t is None or not is_virtual(t.thread_tag) for t in threads)
+
+
 def _private(bounds: Bounds, stage: Stage, consumer: Stage, a: IterVar) -> ScheduleError:
     """Memory that each thread has of its own, filled where the thread does not run yet."""
     state, scope = _state(bounds), bounds.of[stage.index].scope if stage.index in bounds.of else stage.scope
@@ -213,7 +219,7 @@ def marks(bounds: Bounds) -> list[ScheduleError]:
                         hint=f"split it by a constant first, and {verb} the inner part",
                     )
                 )
-        if d.stage.double_buffer and len(d.path) == len(d.stage.leaves):
+        if d.stage.double_buffer and not _in_loop(d):
             found.append(
                 ScheduleError(
                     "double-buffer-root",

@@ -66,7 +66,7 @@ def replay(trace: Trace, outputs: Sequence[Operation]) -> Trace:
 
 def same_steps(a: Trace, b: Trace) -> bool:
     """Equality up to renaming: the same steps with the same arguments on the same expressions."""
-    return _plain(a) == _plain(b)
+    return bool(_plain(a) == _plain(b))
 
 
 def _plain(trace: Trace) -> Any:

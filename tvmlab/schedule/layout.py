@@ -36,7 +36,8 @@ class Layout:
                 "layout-arguments", f"transform_layout of {stage}: the function must take {len(names)} indices ({e})"
             ) from None
         listed = list(result) if isinstance(result, (list, tuple)) else [result]
-        separators, outputs = [], []
+        separators: list[int] = []
+        outputs: list[Expr] = []
         for x in listed:
             if isinstance(x, str) and x == SEPARATOR:
                 separators.append(len(outputs))

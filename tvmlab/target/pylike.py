@@ -22,6 +22,7 @@ from typing import Any
 
 from ..core import dtype as dt
 from ..core.error import BuildError
+from ..core.intrin import C_FUNCTIONS
 from ..core.node import (
     Alloc,
     AllReduce,
@@ -48,7 +49,7 @@ from ..core.node import (
 )  # fmt: skip
 from ..core.text import ATOM, PRECEDENCE, Names, show
 from ..core.walk import constant, substitute
-from .pymath import COMPOSED, HELPERS, LIBM, MATH
+from .pymath import COMPOSED, HELPERS, MATH
 
 RESERVED = (
     tuple(dir(builtins)) + tuple(keyword.kwlist) + ("np", "math", "numba", "njit", "prange", "ir", "types", "operator")
@@ -399,7 +400,7 @@ def _function(p: PyPrinter, e: Call, name: str) -> str:
 
 def libm_name(p: PyPrinter, e: Call) -> str:
     """`expf`, `sin` ...: the C library's mathematics are the same functions here."""
-    name = LIBM.get(e.name) or LIBM.get(e.name.removesuffix("f"))
+    name = C_FUNCTIONS.get(e.name)
     if name is None or not all(dt.is_float(a.dtype) or dt.is_int(a.dtype) for a in e.args):
         raise p.refuse(
             e,

@@ -271,12 +271,7 @@ class Body(Values):
 
 def constant_bytes(buffer: Buffer) -> int | None:
     """Bytes of a buffer of known size."""
-    count = 1
-    for extent in buffer.shape:
-        if type(extent) is not Const:
-            return None
-        count *= int(extent.value)
-    return count * dt.nbytes(buffer.dtype)
+    return None if buffer.size is None else buffer.size * dt.nbytes(buffer.dtype)
 
 
 def _inside_parallel(root: Stmt, inner: Stmt, serial: bool) -> bool:
@@ -403,6 +398,3 @@ def emit_module(program: Program, module: Module) -> Module:
     for fn in program.functions:
         emit_function(module, fn)
     return module
-
-
-__all__ = ["Body", "emit_module", "refused", "signature"]
