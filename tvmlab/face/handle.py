@@ -107,7 +107,9 @@ class Schedule(Shown):
                 label = trace.state.labels.get(thing, thing.name) if isinstance(thing, IterVar) else thing.name
                 why = "which was undone" if undone else "which this schedule has not taken: another handle has"
                 raise ScheduleValueError(
-                    "untaken-step", f"`{label}` was made by step {number}, {trace.step!r}, {why}", hint="take that step again"
+                    "untaken-step",
+                    f"`{label}` was made by step {number}, `{to_code(trace).splitlines()[-1]}`, {why}",
+                    hint="take that step again",
                 )
 
     def _untaken(self) -> Iterator[tuple[int, Trace, bool]]:
@@ -227,7 +229,7 @@ class StageHandle(Shown):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in primitives.names() or not takes_stage(name):
             raise AttributeError(_unknown(f"stage {self.record.name}", name, schedule_level=False))
-        return _method(self.schedule, name, self.index)
+        return _method(self.schedule, name, self.record.index)
 
     @property
     def group(self) -> GroupHandle | None:
