@@ -116,10 +116,11 @@ def _lowered(trace: Trace, by_passes: bool) -> tuple[str, tuple[LabError, ...]]:
 
 
 def arguments(trace: Trace) -> list[Any]:
-    """The inputs and the outputs of a schedule, in order: what a function of it takes."""
+    """The inputs, the outputs and the scalars of a schedule, in order: what a function of it takes."""
     first = trace.prefix(0).state
     inputs = [t for s in first.in_order if is_input(s) for t in s.op.outputs]
-    return [*inputs, *(t for op in trace.outputs for t in op.outputs if t not in inputs)]
+    outputs = [t for op in trace.outputs for t in op.outputs if t not in inputs]
+    return [*inputs, *outputs, *pipeline.scalars(trace.state)]
 
 
 def clashing(state: State, primitive: str, args: dict[str, Any]) -> str:

@@ -190,3 +190,15 @@ def test_a_record_for_a_front_end():
     record = e.value.to_json()
     assert record["type"] == "ScheduleError" and record["rule"] == "vectorize-reduction"
     assert record["legal"] == ["i (8)"] and record["hint"].endswith("s.rfactor(B, k)") and len(record["where"]) == 2
+
+
+def test_a_bound_schedule_shows_itself():
+    s, A, B, C = chain(te.size_var("n"), 8)
+    s[C].bind(C.op.axis[1], te.thread_axis("threadIdx.x"))
+    s[B].compute_at(s[C], C.op.axis[0])
+    assert repr(s).splitlines()[1:] == [
+        "  A: input",
+        "  B: i (n), j (8)  [at C.i]",
+        "  C: i (n), j (8) threadIdx.x",
+    ]
+    assert repr(s[C]) == "stage(C: i (n), j (8) threadIdx.x)"
