@@ -86,7 +86,7 @@ def verdict(schedule: Schedule, primitive: str, args: dict[str, Any], deep: bool
     try:
         with warnings.catch_warnings():  # asking is no step
             warnings.simplefilter("ignore")
-            after.state
+            _ = after.state
     except (LabError, ValueError, TypeError) as e:
         error = e if isinstance(e, LabError) else None
         clash = clashing(before.state, primitive, args)
@@ -170,10 +170,7 @@ def _candidates(state: State, stage: Stage, primitive: str, args: dict[str, Any]
     elif primitive in ("compute_at", "compute_inline"):
         found = _places(state, stage)
     elif primitive == "fuse":
-        found = [
-            _together(state, stage, "fuse", a, b)
-            for a, b in zip(stage.leaves, stage.leaves[1:], strict=False)
-        ]
+        found = [_together(state, stage, "fuse", a, b) for a, b in zip(stage.leaves, stage.leaves[1:], strict=False)]
     return found
 
 
@@ -213,8 +210,8 @@ def divisors(axis: IterVar) -> list[int]:
 # ---------------------------------------------------------------- moves
 
 ORDER = (
-    "split", "tile", "fuse", "reorder", "vectorize", "unroll", "parallel", "compute_at", "compute_inline", "compute_root",
-    "cache_read", "cache_write", "rfactor", "set_scope", "double_buffer",
+    "split", "tile", "fuse", "reorder", "vectorize", "unroll", "parallel", "compute_at", "compute_inline",
+    "compute_root", "cache_read", "cache_write", "rfactor", "set_scope", "double_buffer",
 )  # fmt: skip
 
 
@@ -275,5 +272,3 @@ def ask(schedule: Schedule, primitive: str, args: Sequence[Any], kwargs: dict[st
     if takes_stage(primitive) and values and not isinstance(values[0], StageHandle):
         values[0] = schedule[values[0]]
     return verdict(schedule, primitive, dict(schedule.arguments(primitive, values, kwargs)))
-
-

@@ -83,7 +83,10 @@ class Bounds:
         leaves = parent.stage.leaves
         if at.axis not in leaves:
             return []
-        return [*parent.path[: len(parent.path) - len(leaves)], *((parent.stage, a) for a in leaves[: leaves.index(at.axis) + 1])]
+        return [
+            *parent.path[: len(parent.path) - len(leaves)],
+            *((parent.stage, a) for a in leaves[: leaves.index(at.axis) + 1]),
+        ]
 
     def _outer_facts(self, outer: list[tuple[Stage, IterVar]]) -> Facts:
         if not outer:
@@ -164,7 +167,9 @@ class Bounds:
             region = self._region(read, consumer, stage, outer, layers)
             if region is None:
                 return None
-            total = region if total is None else [self._union(a, b, consumer) for a, b in zip(total, region, strict=True)]
+            total = (
+                region if total is None else [self._union(a, b, consumer) for a, b in zip(total, region, strict=True)]
+            )
         if total is None:
             return None
         return [self._sized(t, d, stage, k) for k, (t, d) in enumerate(zip(total, self._declared(stage), strict=True))]
@@ -196,9 +201,7 @@ class Bounds:
             region.append((lo, hi))
         return region
 
-    def _relaxed(
-        self, consumer: Domain, stage: Stage, outer: list[tuple[Stage, IterVar]], scope: str
-    ) -> list[Var]:
+    def _relaxed(self, consumer: Domain, stage: Stage, outer: list[tuple[Stage, IterVar]], scope: str) -> list[Var]:
         """The loop variables of the consumer that the producer's region must cover."""
         inside = {a for _, a in outer}
         fixed = {_single(self.of[s.index].loop[a]) for s, a in outer}
@@ -314,5 +317,3 @@ def _quotient_gap(x: Lin) -> Lin | None:
         return None
     d = p.args[1].const
     return number((gap.const + d - 1) // d + x.const)
-
-

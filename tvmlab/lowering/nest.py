@@ -1,9 +1,9 @@
 """From domains to loops: each stage's nest, its producers inside the loops they are attached to.
 
-    Alloc P                      a producer attached at loop a
-    for a:
-        <P's nest>
-        <rest of the consumer>
+Alloc P                      a producer attached at loop a
+for a:
+    <P's nest>
+    <rest of the consumer>
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ def to_expr(x: Lin) -> Expr:
 class Nest:
     """Builds the statement of a whole schedule. `params`: tensors that are arguments -> their buffers."""
 
-    def __init__(self, ready: Ready, bounds: Bounds, params: Mapping[Any, Buffer], keep_unit_loops: bool = False) -> None:
+    def __init__(
+        self, ready: Ready, bounds: Bounds, params: Mapping[Any, Buffer], keep_unit_loops: bool = False
+    ) -> None:
         self.ready, self.bounds, self.params = ready, bounds, params
         self.keep_unit_loops = keep_unit_loops
         self.buffers: dict[Any, Buffer] = dict(params)
@@ -69,7 +71,9 @@ class Nest:
         self.attached: dict[tuple[int, IterVar], list[Stage]] = {}
         self.roots: list[Stage] = []
         self.owned: set[int] = set()  # stages whose nests a scan places
-        self.problems: list[ScheduleError] = []  # what could not be done as the schedule says; the loops are plain there
+        self.problems: list[
+            ScheduleError
+        ] = []  # what could not be done as the schedule says; the loops are plain there
         self.absolute: set[Any] = set(params)  # tensors whose buffer holds the whole declared shape
         for stage in ready.stages:
             if stage.op.kind == "scan":
@@ -103,7 +107,9 @@ class Nest:
             if stage.layout is not None:
                 shape = stage.layout.extents(shape)
             extents = tuple(to_expr(x) for x in shape)
-            self.buffers[t] = Buffer(identifier(t.name), extents, t.dtype, scope=d.scope, strides=aligned(stage, extents))
+            self.buffers[t] = Buffer(
+                identifier(t.name), extents, t.dtype, scope=d.scope, strides=aligned(stage, extents)
+            )
 
     # ------------------------------------------------------------ whole programs
 
@@ -208,9 +214,7 @@ class Nest:
             loads.append(Load(self.buffers[t], self.target(t, d, d.values), t.dtype))
         sources = tuple(self.value(x, d.env, facts) for x in r.sources)
         results = combine(r.combiner, tuple(loads), sources)
-        stores = [
-            Store(x.buffer, x.indices, v, None, self.origin(stage)) for x, v in zip(loads, results, strict=True)
-        ]
+        stores = [Store(x.buffer, x.indices, v, None, self.origin(stage)) for x, v in zip(loads, results, strict=True)]
         body = together(stores)
         if not is_const(r.cond):
             cond = simplify(self.value(r.cond, d.env, facts), facts)
@@ -286,7 +290,9 @@ class Nest:
         for key, note in reversed(mark.pragmas):
             body = Attr(f"pragma_{key}", _note(note), const(1), body)
         for tensor, offset in reversed(mark.prefetches):
-            body = Attr("prefetch_scope", self.prefetched(tensor), binary("+", v, offset) if v is not None else offset, body)
+            body = Attr(
+                "prefetch_scope", self.prefetched(tensor), binary("+", v, offset) if v is not None else offset, body
+            )
         if v is None:
             return body
         if mark.thread is not None and self.is_open(stage, d, a):
@@ -333,9 +339,13 @@ class Nest:
             settled = decide(made, facts)
             return made if settled is None else const(settled, "bool")
         made = map_children(e, lambda c: self.value(c, env, facts))
-        if made is not e and (type(made).__name__ in ("Select", "Not") or getattr(made, "name", "") == "if_then_else" or (
-            t is Bin and made.op in ("and", "or")  # type: ignore[attr-defined]
-        )):
+        if made is not e and (
+            type(made).__name__ in ("Select", "Not")
+            or getattr(made, "name", "") == "if_then_else"
+            or (
+                t is Bin and made.op in ("and", "or")  # type: ignore[attr-defined]
+            )
+        ):
             return simplify(made, facts)
         return made
 
@@ -372,8 +382,11 @@ class Nest:
             if a in values:
                 ask(values[a], d.sizes[a])
         for a in stage.op.axis:
-            if a.dom is None or (d.low[a] - lin(a.dom.min)).is_const() and d.low[a].key == lin(a.dom.min).key and (
-                d.sizes[a].key == lin(a.dom.extent).key
+            if (
+                a.dom is None
+                or (d.low[a] - lin(a.dom.min)).is_const()
+                and d.low[a].key == lin(a.dom.min).key
+                and (d.sizes[a].key == lin(a.dom.extent).key)
             ):
                 continue
             place, first = d.low[a] + values[a], lin(a.dom.min)
@@ -441,5 +454,3 @@ def aligned(stage: Stage, shape: Sequence[Expr]) -> tuple[Expr, ...] | None:
         strides.insert(0, step)
         step = simplify(binary("*", step, shape[k]))
     return tuple(strides)
-
-

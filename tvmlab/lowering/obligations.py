@@ -77,7 +77,9 @@ def _common_loops(bounds: Bounds, stage: Stage) -> list[str]:
         return []
     shared = [p for p in paths[0] if all(p[1] in {a for _, a in other} for other in paths[1:])]
     state = _state(bounds)
-    return [f"s[{stage.name}].compute_at(s[{s.name}], {name(state, a)})" for s, a in shared] + [f"s[{stage.name}].compute_root()"]
+    return [f"s[{stage.name}].compute_at(s[{s.name}], {name(state, a)})" for s, a in shared] + [
+        f"s[{stage.name}].compute_root()"
+    ]
 
 
 def threads(bounds: Bounds) -> list[ScheduleError]:
@@ -110,7 +112,11 @@ def threads(bounds: Bounds) -> list[ScheduleError]:
             if thread.dom is not None and (lin(thread.dom.extent) - extent).key != Lin({}, 0).key:
                 found.append(_disagree(state, tag, d.stage, a, extent, f"{tag} itself", lin(thread.dom.extent)))
             key = thread_key(thread)
-            if key in seen and _same_kernel(bounds, seen[key][1], d.stage) and (seen[key][0] - extent).key != Lin({}, 0).key:
+            if (
+                key in seen
+                and _same_kernel(bounds, seen[key][1], d.stage)
+                and (seen[key][0] - extent).key != Lin({}, 0).key
+            ):
                 other, stage, axis = seen[key]
                 found.append(_disagree(state, tag, d.stage, a, extent, place(state, stage, axis), other))
             seen.setdefault(key, (extent, d.stage, a))
@@ -148,17 +154,18 @@ def _taken(state: State, stage: Stage, a: IterVar, other: IterVar, tag: str) -> 
 def _disagree(state: State, tag: str, stage: Stage, a: IterVar, extent: Lin, other: str, wanted: Lin) -> ScheduleError:
     return ScheduleError(
         "thread-extent",
-        f"{tag} has {show(to_expr(extent))} threads in {place(state, stage, a)}, but {show(to_expr(wanted))} in {other}",
+        f"{tag} has {show(to_expr(extent))} threads in {place(state, stage, a)}, "
+        f"but {show(to_expr(wanted))} in {other}",
         hint="all stages of a kernel run on the same threads: split so that the extents agree",
     )
 
 
 def scopes(bounds: Bounds) -> list[ScheduleError]:
     """Memory that is private to threads must be filled inside them."""
-    found = [_private(bounds, *place) for place in bounds.private.values()]
+    found = [_private(bounds, *at) for at in bounds.private.values()]
     spread = [(d.stage, a) for d in bounds.of.values() for a in d.stage.leaves if _is_spread(d.stage, a)]
-    found += [_spread(bounds, *place) for place in spread]
-    settled = {place[0].index for place in (*bounds.private.values(), *spread)}
+    found += [_spread(bounds, *at) for at in spread]
+    settled = {stage.index for stage, *_ in bounds.private.values()} | {stage.index for stage, _ in spread}
     for d in bounds.of.values():
         stage = d.stage
         if is_input(stage) or stage.is_output or not stage.scope or stage.index in settled:
@@ -173,7 +180,8 @@ def scopes(bounds: Bounds) -> list[ScheduleError]:
             found.append(
                 ScheduleError(
                     "local-at-root",
-                    f"{stage.name} is in {stage.scope} memory, which other threads cannot see, but is computed at the root",
+                    f"{stage.name} is in {stage.scope} memory, which other threads cannot see, "
+                    "but is computed at the root",
                     legal=_common_loops(bounds, stage)[:-1],
                     hint="compute it inside the thread loops of its consumer",
                 )
@@ -193,7 +201,9 @@ def _is_spread(stage: Stage, a: IterVar) -> bool:
     level = None if thread is None else thread_rank(thread.thread_tag)
     if thread is None or level is None or is_virtual(thread.thread_tag) or stage.is_output or not stage.scope:
         return False
-    return (rank(stage.scope) or 0) > level and not (stage.scope.startswith("warp") and thread.thread_tag == "threadIdx.x")
+    return (rank(stage.scope) or 0) > level and not (
+        stage.scope.startswith("warp") and thread.thread_tag == "threadIdx.x"
+    )
 
 
 def _spread(bounds: Bounds, stage: Stage, a: IterVar) -> ScheduleError:
@@ -204,7 +214,7 @@ def _spread(bounds: Bounds, stage: Stage, a: IterVar) -> ScheduleError:
         f"{stage.name} is in {stage.scope} memory, of which each thread of {tag} has its own, but its loop "
         f"{place(_state(bounds), stage, a)} is shared out over these threads: none of them would see the rest",
         legal=[f's[{stage.name}].set_scope("{wide}")'],
-        hint=f"memory in which the threads of {tag} meet is {wide}; {stage.scope} memory is filled by loops that are not bound",
+        hint=f"threads of {tag} meet in {wide} memory; {stage.scope} memory is filled by loops that are not bound",
     )
 
 
@@ -213,12 +223,13 @@ def _private(bounds: Bounds, stage: Stage, consumer: Stage, a: IterVar) -> Sched
     state, scope = _state(bounds), bounds.of[stage.index].scope if stage.index in bounds.of else stage.scope
     tag = consumer.mark(a).thread.thread_tag  # type: ignore[union-attr]
     after = consumer.leaves[consumer.leaves.index(a) :]
+    wide = "global" if tag.startswith("block") else "shared"
     return ScheduleError(
         "local-outside",
-        f"{stage.name} is in {scope or 'local'} memory, of which each thread of {tag} has its own, but it is computed outside "
-        f"of {place(state, consumer, a)}, which is bound to {tag}",
+        f"{stage.name} is in {scope or 'local'} memory, of which each thread of {tag} has its own, but it is "
+        f"computed outside of {place(state, consumer, a)}, which is bound to {tag}",
         legal=[f"s[{stage.name}].compute_at(s[{consumer.name}], {name(state, x)})" for x in after],
-        hint=f'or put it where all threads see it: s[{stage.name}].set_scope("{"global" if tag.startswith("block") else "shared"}")',
+        hint=f'or put it where all threads see it: s[{stage.name}].set_scope("{wide}")',
     )
 
 

@@ -78,7 +78,9 @@ class Writer:
         for a in [*_axes(step.args), *(a for v, a in self.by_variable.items() if v in used)]:
             if a.iter_type == THREAD and a not in self.names:
                 extent = f"{show(a.dom.extent)}, " if a.dom is not None else ""
-                text = f'te.thread_axis({extent}"{a.thread_tag}"' + (f', name="{a.name}")' if a.name != a.thread_tag else ")")
+                text = f'te.thread_axis({extent}"{a.thread_tag}"' + (
+                    f', name="{a.name}")' if a.name != a.thread_tag else ")"
+                )
                 made.append(f"{self.name(a, a.name)} = {text}")
         return made
 
@@ -100,7 +102,11 @@ class Writer:
             elif value is None:
                 keywords = True
             else:
-                text = self.stage(state.stages[value]) if p == "parent" and isinstance(value, int) else self.value(value, state)
+                text = (
+                    self.stage(state.stages[value])
+                    if p == "parent" and isinstance(value, int)
+                    else self.value(value, state)
+                )
                 keywords = keywords or p in ("factor", "nparts")
                 texts.append(f"{p}={text}" if keywords else text)
         call = f"{target}.{step.primitive}({', '.join(texts)})"

@@ -20,7 +20,7 @@ from ..expr.scalar import AXIS_SEPARATOR as SEPARATOR
 
 
 class Layout:
-    """`variables`: the logical indices; `outputs`: expressions over them; `separators`: positions of axis separators."""
+    """`variables`: the logical indices; `outputs`: expressions over them; `separators`: where axis separators are."""
 
     def __init__(self, variables: Sequence[Var], outputs: Sequence[Expr], separators: Sequence[int] = ()) -> None:
         self.variables, self.outputs, self.separators = tuple(variables), tuple(outputs), tuple(separators)
@@ -136,4 +136,3 @@ class Layout:
             f"the layout ({names}) -> [{shown}] cannot be inverted: {why}",
             legal=["permutations", "i//c with i%c", "i*n + j"],
         )
-

@@ -22,7 +22,7 @@ def test_local_memory_filled_by_several_threads_is_owed():
         "B is in local memory, of which each thread of threadIdx.x has its own, but its loop `B.j` is shared out over "
         "these threads: none of them would see the rest\n"
         '  legal here:  s[B].set_scope("shared")\n'
-        "  memory in which the threads of threadIdx.x meet is shared; local memory is filled by loops that are not bound"
+        "  threads of threadIdx.x meet in shared memory; local memory is filled by loops that are not bound"
     ]
     s[B].set_scope("shared")
     right(s, [A, C], (numbers(4, 8) + 1) * 2, inputs=[numbers(4, 8)])
