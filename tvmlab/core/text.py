@@ -334,11 +334,13 @@ def show_program(program: Any) -> str:
 
 # ---------------------------------------------------------------- colours for notebooks
 
-WORDS = {"for", "in", "if", "else", "def", "while", "not", "and", "or", "pass"}
+WORDS = set(
+    "for in if else elif def while not and or pass import from as assert return class with lambda is None True False".split()
+)
 MARKS = {"parallel", "vectorized", "unrolled", "thread", "vthread"}
 # of middle lightness: they can be read on white and on black
 STYLE = {"word": "#b05cc6", "mark": "#d0702a", "number": "#3f87d9", "comment": "#80868b", "string": "#3d9950"}
-PRE = "line-height:1.4;margin:0;font-size:12.5px;background:transparent;color:inherit"
+PRE = "white-space:pre;overflow-x:auto;line-height:1.4;margin:0;font-size:12.5px;background:transparent;color:inherit"
 
 
 def to_html(text: str) -> str:

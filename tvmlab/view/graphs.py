@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sysconfig
+from base64 import b64encode
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,8 @@ class Graph(graphviz.Digraph):
         picture = self._repr_svg_()
         if picture is not None:
             bundle["image/svg+xml"] = picture
+            # shown where a notebook is not trusted yet, and by viewers that take no SVG
+            bundle["image/png"] = b64encode(render(self.source, "png")).decode()
         return bundle
 
     def __repr__(self) -> str:
@@ -90,10 +93,11 @@ def html(text: Any) -> str:
 
 
 def cell(
-    text: str, port: str = "", colour: str = "", bold: bool = False, span: int = 1, align: str = "LEFT", ink: str = INK
+    text: str, port: str = "", colour: str = "#FFFFFF", bold: bool = False, span: int = 1, align: str = "LEFT", ink: str = INK
 ) -> str:
     """One cell of a table. `text` is escaped; long ones are broken at commas."""
-    body = "<BR ALIGN='LEFT'/>".join(html(line) for line in folded(text))
+    lines = [html(line) for line in folded(text)]
+    body = lines[0] if len(lines) == 1 else "".join(f"{line}<BR ALIGN='LEFT'/>" for line in lines)
     body = f"<B>{body}</B>" if bold else body
     body = f'<FONT COLOR="{ink}">{body}</FONT>' if body else ""
     marks = [

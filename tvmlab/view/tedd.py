@@ -149,9 +149,10 @@ def _relation(r: Any, i: int, k: int, axes: dict[IterVar, int]) -> dict[str, Any
 
 def _graph(name: str, direction: str) -> Graph:
     g = Graph(name)
-    g.attr("graph", rankdir=direction, fontname=FONT, fontsize="12", fontcolor=INK, nodesep="0.3", ranksep="0.5")
+    g.attr("graph", rankdir=direction, fontname=FONT, fontsize="12", fontcolor=QUIET, nodesep="0.3", ranksep="0.5")
+    g.attr("graph", bgcolor="transparent")  # labels and edges are of middle lightness: seen on white and on black
     g.attr("node", fontname=FONT, fontsize="11", fontcolor=INK, color=LINE, shape="plaintext", margin="0")
-    g.attr("edge", fontname=FONT, fontsize="10", fontcolor=QUIET, color="#52606D", arrowsize="0.7")
+    g.attr("edge", fontname=FONT, fontsize="10", fontcolor=QUIET, color="#7B8794", arrowsize="0.7")
     return g
 
 
@@ -229,7 +230,9 @@ def _leaf_row(v: dict[str, Any], n: int) -> str:
 
 def _attach_edge(g: Graph, data: dict[str, Any], s: dict[str, Any], tail: str) -> None:
     if s["attach"] == "inline":
-        g.edge(tail, ROOT, style="dashed", label=" inlined", constraint="false", color=QUIET)
+        own = {t["id"] for t in s["output_tensors"]}
+        for reader in [x for x in data["stages"] if own & set(x["input_tensors"])]:
+            g.edge(tail, f"{reader['id']}:body", style="dashed", label=" inlined", color=QUIET)
     elif s["attach"] == "root" and s["group"] is not None:
         g.edge(tail, f"Group_{s['group']}", style="dashed")
     else:
@@ -314,7 +317,7 @@ def _relation_text(s: dict[str, Any], r: dict[str, Any]) -> str:
 def _legend(g: Graph) -> None:
     """What the colours mean."""
     with g.subgraph(name="cluster_legend") as c:
-        c.attr(label="", color="#FFFFFF")
+        c.attr(label="", color="transparent")
         cells = [
             cell(k.removeprefix("k"), "", colour, ink="#FFFFFF" if k in DARK else INK, align="CENTER")
             for k, colour in COLOURS.items()

@@ -9,6 +9,7 @@ from typing import Any
 from ...core import dtype as dt
 from ...core.error import BuildError
 from ...core.node import Alloc, Bin, Call, Cast, Const, Expr, For, Load, Select, Stmt, Store
+from ...core.program import loop_name
 from ...core.text import PRECEDENCE, Names, show
 from ...core.walk import constant
 from .exprs import EXPR, operation
@@ -182,7 +183,7 @@ class PyPrinter:
         if s.kind in ("thread", "vthread"):
             raise BuildError(
                 "thread-axis",
-                f"the target `{self.target}` has no threads of its own: axis `{s.var.name}` is bound to "
+                f"the target `{self.target}` has no threads of its own: axis {loop_name(s)} is bound to "
                 f"{s.thread or s.kind}",
                 where=[*self.place, "    " * len(self.place) + show(s).splitlines()[0]],
                 legal=["s[T].parallel(axis)", "target interp, which runs thread axes"],
