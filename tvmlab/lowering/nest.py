@@ -17,6 +17,7 @@ from ..core.affine import to_expr as form_expr
 from ..core.build import all_, binary, const, is_const
 from ..core.error import ScheduleError
 from ..core.node import (
+    LOGIC,
     NOP,
     OPAQUE,
     Alloc,
@@ -31,7 +32,9 @@ from ..core.node import (
     IterVar,
     LetStmt,
     Load,
+    Not,
     Reduce,
+    Select,
     Stmt,
     Store,
     Var,
@@ -62,7 +65,9 @@ def to_expr(x: Lin) -> Expr:
 class Nest:
     """Builds the statement of a whole schedule. `params`: tensors that are arguments -> their buffers."""
 
-    def __init__(self, ready: Ready, bounds: Bounds, params: Mapping[Any, Buffer], keep_unit_loops: bool = False) -> None:
+    def __init__(
+        self, ready: Ready, bounds: Bounds, params: Mapping[Any, Buffer], keep_unit_loops: bool = False
+    ) -> None:
         self.ready, self.bounds, self.params = ready, bounds, params
         self.keep_unit_loops = keep_unit_loops
         self.buffers: dict[Any, Buffer] = dict(params)
@@ -70,7 +75,7 @@ class Nest:
         self.attached: dict[tuple[int, IterVar], list[Stage]] = {}
         self.roots: list[Stage] = []
         self.owned: set[int] = set()  # stages whose nests a scan places
-        self.problems: list[ScheduleError] = []  # what could not be done as the schedule says; the loops are plain there
+        self.problems: list[ScheduleError] = []  # what could not be done as the schedule says: loops are plain there
         self.absolute: set[Any] = set(params)  # tensors whose buffer holds the whole declared shape
         for stage in ready.stages:
             if stage.op.kind == "scan":
@@ -104,7 +109,8 @@ class Nest:
             if stage.layout is not None:
                 shape = stage.layout.extents(shape)
             extents = tuple(to_expr(x) for x in shape)
-            self.buffers[t] = Buffer(identifier(t.name), extents, t.dtype, scope=d.scope, strides=aligned(stage, extents))
+            strides = aligned(stage, extents)
+            self.buffers[t] = Buffer(identifier(t.name), extents, t.dtype, scope=d.scope, strides=strides)
 
     # ------------------------------------------------------------ whole programs
 
@@ -287,7 +293,8 @@ class Nest:
         for key, note in reversed(mark.pragmas):
             body = Attr(f"pragma_{key}", _note(note), const(1), body)
         for tensor, offset in reversed(mark.prefetches):
-            body = Attr("prefetch_scope", self.prefetched(tensor), binary("+", v, offset) if v is not None else offset, body)
+            ahead = binary("+", v, offset) if v is not None else offset
+            body = Attr("prefetch_scope", self.prefetched(tensor), ahead, body)
         if v is None:
             return body
         if mark.thread is not None and self.is_open(stage, d, a):
@@ -441,5 +448,3 @@ def aligned(stage: Stage, shape: Sequence[Expr]) -> tuple[Expr, ...] | None:
         strides.insert(0, step)
         step = simplify(binary("*", step, shape[k]))
     return tuple(strides)
-
-
