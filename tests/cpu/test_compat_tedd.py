@@ -73,6 +73,12 @@ def test_transform_relations():
     assert "Transform" in tedd.viz_itervar_relationship_graph(s, output_dot_string=True)
 
 
+def test_an_inlined_stage_points_into_the_body_that_takes_it_up():
+    dot = tedd.viz_schedule_tree(schedule(), output_dot_string=True)
+    assert "Stage_3:title -> Stage_4:body" in dot and "Stage_3:title -> ROOT" not in dot
+    assert "Stage_2:title -> Stage_4:IterVar_4_6" in dot
+
+
 def test_groups_are_nodes():
     A = te.placeholder((8,), name="A")
     B = te.compute((8,), lambda i: A[i] + 1.0, name="B")

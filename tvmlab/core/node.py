@@ -162,7 +162,10 @@ class Select(Expr):
 
     @property
     def dtype(self) -> str:  # type: ignore[override]
-        return self.then.dtype
+        e = self.then
+        while type(e) is Select:  # a long chain of them
+            e = e.then
+        return e.dtype
 
 
 @node

@@ -57,6 +57,10 @@ class Origin:
     axis: Any = None
     step: Any = None
 
+    def of(self, name: str) -> str:
+        """`i.outer` of stage C: the loop (whose variable has this name) as the schedule knows it."""
+        return f"`{name if self.axis is None else self.axis.name}` of stage {self.stage}"
+
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:

@@ -125,7 +125,7 @@ def create_prim_func(ops: Any, index_dtype_override: str | None = None) -> Funct
 def refuse_open(program: Program) -> None:
     """Open obligations, and variables that no argument gives, stop a build."""
     if program.notes:
-        raise BuildError("open-obligations", "this schedule is not complete", where=program.notes)
+        raise BuildError("open-obligations", "this schedule is not complete", where=[line for note in program.notes for line in note.splitlines()])
     missing = pipeline.unbound(program)
     if missing:
         names = ", ".join(f"`{v.name}`" for v in missing)

@@ -38,7 +38,7 @@ from ..core.node import (
 )  # fmt: skip
 from ..core.program import Origin
 from ..core.text import identifier
-from ..core.walk import map_children, seq, substitute
+from ..core.walk import Holds, map_children, seq, substitute
 from ..expr.reduce import combine
 from ..expr.tensor import ComputeOp
 from ..schedule import relations as rel
@@ -65,6 +65,7 @@ class Nest:
         self.ready, self.bounds, self.params = ready, bounds, params
         self.keep_unit_loops = keep_unit_loops
         self.buffers: dict[Any, Buffer] = dict(params)
+        self.has_loads = Holds(lambda e: type(e) is Load)
         self.attached: dict[tuple[int, IterVar], list[Stage]] = {}
         self.roots: list[Stage] = []
         self.owned: set[int] = set()  # stages whose nests a scan places
@@ -325,7 +326,7 @@ class Nest:
         if t is Var:
             found = env.get(e)
             return e if found is None else form_expr(found, e.dtype)
-        if t is Bin and dt.is_int(e.dtype) and e.dtype in ("int32", "int64") and not any(True for _ in _loads(e)):
+        if t is Bin and dt.is_int(e.dtype) and e.dtype in ("int32", "int64") and not self.has_loads(e):
             return form_expr(lin(e, facts, env), e.dtype)
         if t is Bin and e.op in NEGATED:  # type: ignore[attr-defined]
             made = map_children(e, lambda c: self.value(c, env, facts))
@@ -352,7 +353,7 @@ class Nest:
         return stage.layout.forward(found, facts) if stage.layout is not None else found
 
     def position(self, i: Expr, env: Mapping[Any, Lin], facts: Facts) -> Lin:
-        if any(True for _ in _loads(i)):
+        if self.has_loads(i):
             return lin(self.value(i, env, facts), facts)
         return lin(i, facts, env)
 
@@ -422,12 +423,6 @@ def _name(value: Lin) -> str:
 
 def _note(value: Any) -> Any:
     return value
-
-
-def _loads(e: Expr) -> Any:
-    from ..core.affine import loads
-
-    return loads(e)
 
 
 def aligned(stage: Stage, shape: Sequence[Expr]) -> tuple[Expr, ...] | None:

@@ -68,11 +68,11 @@ def outside(bounds: Bounds) -> list[ScheduleError]:
 
 def _common_loops(bounds: Bounds, stage: Stage) -> list[str]:
     """The loops that all consumers are inside of."""
-    paths = [
-        [(s, a) for s, a in d.path if s.index != stage.index]
-        for d in bounds.of.values()
-        if any(t in stage.op.outputs for t in d.stage.op.inputs)
-    ]
+    paths = []
+    for d in bounds.of.values():
+        if any(t in stage.op.outputs for t in d.stage.op.inputs):
+            own = len(d.stage.leaves) if d.stage.op.kind == "scan" else 0  # it reads before its own loop
+            paths.append([(s, a) for s, a in d.path[: len(d.path) - own] if s.index != stage.index])
     if not paths:
         return []
     shared = [p for p in paths[0] if all(p[1] in {a for _, a in other} for other in paths[1:])]

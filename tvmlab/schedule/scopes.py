@@ -5,6 +5,7 @@ A producer must cover an axis' iterations (is relaxed over it) where its scope's
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 _SCOPES = {
@@ -16,12 +17,14 @@ _SCOPES = {
 def register(name: str, storage_rank: int) -> None:
     """Add a scope; names may have a free suffix (`local.inp_buffer` is of rank `local`)."""
     _SCOPES[name] = storage_rank
+    rank.cache_clear()
 
 
 def known() -> list[str]:
     return sorted(_SCOPES, key=lambda n: _SCOPES[n])
 
 
+@cache
 def rank(scope: str) -> int | None:
     """The rank of a scope, by the longest name it begins with."""
     fitting = [n for n in _SCOPES if scope == n or scope.startswith(n + ".") or scope.startswith(n + ":")]

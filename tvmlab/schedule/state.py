@@ -133,7 +133,7 @@ class Stage:
 
     def path(self, axis: IterVar) -> str:
         """The display name of an axis: `C.i.outer`."""
-        return f"{self.name}.{axis.name}"
+        return axis.name if axis.name.startswith(f"{self.name}.") else f"{self.name}.{axis.name}"
 
 
 @dataclass(frozen=True, eq=False)

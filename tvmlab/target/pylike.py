@@ -220,7 +220,7 @@ class PyPrinter:
         if s.kind in ("thread", "vthread"):
             raise BuildError(
                 "thread-axis",
-                f"the target `{self.target}` has no threads of its own: axis `{s.var.name}` is bound to "
+                f"the target `{self.target}` has no threads of its own: axis {s.origin.of(s.var.name) if s.origin is not None else f'`{s.var.name}`'} is bound to "
                 f"{s.thread or s.kind}",
                 where=[*self.place, "    " * len(self.place) + show(s).splitlines()[0]],
                 legal=["s[T].parallel(axis)", "target interp, which runs thread axes"],

@@ -96,7 +96,8 @@ def cell(
     text: str, port: str = "", colour: str = "#FFFFFF", bold: bool = False, span: int = 1, align: str = "LEFT", ink: str = INK
 ) -> str:
     """One cell of a table. `text` is escaped; long ones are broken at commas."""
-    body = "<BR ALIGN='LEFT'/>".join(html(line) for line in folded(text))
+    lines = [html(line) for line in folded(text)]
+    body = lines[0] if len(lines) == 1 else "".join(f"{line}<BR ALIGN='LEFT'/>" for line in lines)
     body = f"<B>{body}</B>" if bold else body
     body = f'<FONT COLOR="{ink}">{body}</FONT>' if body else ""
     marks = [

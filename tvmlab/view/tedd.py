@@ -230,7 +230,9 @@ def _leaf_row(v: dict[str, Any], n: int) -> str:
 
 def _attach_edge(g: Graph, data: dict[str, Any], s: dict[str, Any], tail: str) -> None:
     if s["attach"] == "inline":
-        g.edge(tail, ROOT, style="dashed", label=" inlined", constraint="false", color=QUIET)
+        own = {t["id"] for t in s["output_tensors"]}
+        for reader in [x for x in data["stages"] if own & set(x["input_tensors"])]:
+            g.edge(tail, f"{reader['id']}:body", style="dashed", label=" inlined", color=QUIET)
     elif s["attach"] == "root" and s["group"] is not None:
         g.edge(tail, f"Group_{s['group']}", style="dashed")
     else:

@@ -11,12 +11,13 @@ Division rounds towards minus infinity. By contract index arithmetic does not ov
 
 from .arith import floordiv, floormod, larger, lin, smaller, within  # first: the others refer to each other through it
 from .bound import bounds, lower, mentions, nonneg, relax, upper
-from .facts import NEGATED, NOTHING, Facts, conditions, conjuncts, reads_memory
+from .facts import NEGATED, NOTHING, Facts, conditions, conjuncts, operands, reads_memory, touches_memory
 from .form import Atom, Lin, number, opaque, product, structure, to_expr, var
 from .rules import decide, loads, simplify
 
 __all__ = [
-    "NEGATED", "NOTHING", "Atom", "Facts", "Lin", "bounds", "conditions", "conjuncts", "decide", "floordiv", "floormod",
-    "larger", "lin", "loads", "lower", "mentions", "nonneg", "number", "opaque", "product", "reads_memory", "relax",
-    "simplify", "smaller", "structure", "to_expr", "upper", "var", "within",
+    "NEGATED", "NOTHING", "Atom", "Facts", "Lin", "bounds", "conditions", "conjuncts", "decide", "floordiv",
+    "floormod", "larger", "lin", "loads", "lower", "mentions", "nonneg", "number", "opaque", "operands", "product",
+    "reads_memory", "relax", "simplify", "smaller", "structure", "to_expr", "touches_memory", "upper", "var",
+    "within",
 ]  # fmt: skip

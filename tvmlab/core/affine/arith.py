@@ -31,6 +31,19 @@ def lin(e: Expr, facts: Facts = NOTHING, env: Mapping[Any, Lin] | None = None) -
             return lin(a, facts, env) - lin(b, facts, env)
         if op == "*":
             return product(lin(a, facts, env), lin(b, facts, env))
+    if env or facts is NOTHING:
+        return _costly(e, facts, env)
+    known = facts.forms.get(e)
+    if known is None:
+        facts.forms[e] = known = _costly(e, facts, None)
+    return known
+
+
+def _costly(e: Expr, facts: Facts, env: Mapping[Any, Lin] | None) -> Lin:
+    """What needs proofs about its parts."""
+    t = type(e)
+    if t is Bin:
+        a, b, op = e.a, e.b, e.op  # type: ignore[attr-defined]
         if op == "//":
             return floordiv(lin(a, facts, env), lin(b, facts, env), facts)
         if op == "%":

@@ -91,7 +91,12 @@ def _atom_bound(atom: Any, facts: Facts, sign: int, over: frozenset[int] | None)
         return den - 1 if sign > 0 else number(0)
     if atom.op == "*":
         return _product_bound(atom, facts, sign, over)
-    return _opaque_bound(atom.args[0], facts, sign, over)
+    if facts is NOTHING:
+        return _opaque_bound(atom.args[0], facts, sign, over)
+    key = (atom.args[0], sign, over)
+    if key not in facts.limits:
+        facts.limits[key] = _opaque_bound(atom.args[0], facts, sign, over)
+    return facts.limits[key]
 
 
 def _product_bound(atom: Atom, facts: Facts, sign: int, over: frozenset[int] | None) -> Lin | None:

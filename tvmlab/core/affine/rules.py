@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,7 +11,7 @@ from .. import dtype as dt
 from ..node import Bin, Call, Cast, Const, Expr, Load, Not, Select, Var
 from ..walk import identical, map_children, replace, walk
 from . import arith, bound
-from .facts import NEGATED, NOTHING, Facts
+from .facts import NEGATED, NOTHING, Facts, operands
 from .form import Atom, Lin, to_expr
 
 
@@ -91,16 +92,29 @@ def _is_index(dtype: str) -> bool:
 
 
 def _simplify_condition(e: Bin, facts: Facts) -> Expr:
+    if e.op in ("and", "or"):
+        return _simplify_logic(e, facts)
     known = decide(e, facts)
     if known is not None and dt.lanes(e.dtype) == 1:
         return build.const(known, "bool")
-    if e.op == "and":
-        a = simplify(e.a, facts)
-        return _kept(e, build.binary("and", a, simplify(e.b, facts.with_condition(a))))
-    if e.op == "or":
-        return _kept(e, build.binary("or", simplify(e.a, facts), simplify(e.b, facts)))
     a, b = simplify(e.a, facts), simplify(e.b, facts)
     return e if a is e.a and b is e.b else replace(e, a=a, b=b)
+
+
+def _simplify_logic(e: Bin, facts: Facts) -> Expr:
+    """`a and b and c`: each knows what comes before it."""
+    parts = list(operands(e.op, e))
+    made = []
+    for part in parts:
+        made.append(simplify(part, facts))
+        if e.op == "and":
+            facts = facts.with_condition(made[-1])
+    if all(map(operator.is_, made, parts)):
+        return e
+    joined = made[0]
+    for part in made[1:]:
+        joined = build.binary(e.op, joined, part)
+    return _kept(e, joined)
 
 
 def _simplify_choice(e: Any, facts: Facts) -> Expr:

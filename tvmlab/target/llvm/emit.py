@@ -325,10 +325,10 @@ def refused(program: Program) -> BuildError | None:
     for fn in program.functions:
         for s in walk(fn.body):
             if type(s) is For and s.kind in ("thread", "vthread"):
-                tag = f" (bound to {s.thread})" if s.thread else ""
+                loop = s.origin.of(s.var.name) if s.origin is not None else f"`{s.var.name}`"
                 return BuildError(
                     "thread-loop",
-                    f"the loop `{s.var.name}`{tag} runs on threads of a block, which the target llvm does not have",
+                    f"the loop {loop} is bound to {s.thread or s.kind}: the target llvm has no threads of a block",
                     where=[repr(s).splitlines()[0]],
                     legal=["parallel", "serial", "the target interp"],
                 )
