@@ -92,7 +92,8 @@ class Schedule(Shown):
                 "foreign-stage",
                 f"{what} belongs to another schedule",
                 legal=[s.record.name for s in self.stages],
-                hint="look both stages up in the schedule that is changed: s[C].compute_at(s[D], i)",
+                hint="stages are looked up in the schedule that is changed: s[C].compute_at(s[D], i), both of the same "
+                "s",
             )
         return value.record.index if isinstance(value, StageHandle) else value.index
 
@@ -360,9 +361,8 @@ def create_schedule(ops: Any) -> Schedule:
     for x in things:
         op = x.op if isinstance(x, Tensor) else x
         if not isinstance(op, Operation):
-            raise ScheduleTypeError(
-                "not-an-operation", f"create_schedule takes operations, not {x!r}", hint="pass C.op"
-            )
+            message = f"create_schedule takes operations, not {x!r}"
+            raise ScheduleTypeError("not-an-operation", message, hint="pass C.op")
         outputs.append(op)
     if not outputs:
         raise ScheduleError("no-outputs", "create_schedule needs at least one operation")

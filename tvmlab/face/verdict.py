@@ -210,8 +210,9 @@ def divisors(axis: IterVar) -> list[int]:
 # ---------------------------------------------------------------- moves
 
 ORDER = (
-    "split", "tile", "fuse", "reorder", "vectorize", "unroll", "parallel", "compute_at", "compute_inline",
-    "compute_root", "cache_read", "cache_write", "rfactor", "set_scope", "double_buffer",
+    "split", "tile", "fuse", "reorder", "vectorize", "unroll", "parallel",
+    "compute_at", "compute_inline", "compute_root", "cache_read", "cache_write", "rfactor", "set_scope",
+    "double_buffer",
 )  # fmt: skip
 
 

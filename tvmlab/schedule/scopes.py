@@ -27,7 +27,7 @@ def known() -> list[str]:
 @cache
 def rank(scope: str) -> int | None:
     """The rank of a scope, by the longest name it begins with."""
-    fitting = [n for n in _SCOPES if scope == n or scope.startswith((n + ".", n + ":"))]
+    fitting = [n for n in _SCOPES if scope == n or scope.startswith((f"{n}.", f"{n}:"))]
     return _SCOPES[max(fitting, key=len)] if fitting else None
 
 

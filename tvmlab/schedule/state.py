@@ -1,4 +1,7 @@
-"""What a trace means: per stage its leaf axes, how they came about, its place, its marks. Derived, never saved."""
+"""What a trace means: per stage its leaf axes, how they came about, where it is attached, its marks.
+
+Derived, never saved.
+"""
 
 from __future__ import annotations
 
@@ -138,7 +141,7 @@ class Stage:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Stages that move together: those at the group's root are computed where the group is. `parent`: around."""
+    """Stages that move together: those at its root are computed where the group is. `parent`: a group around."""
 
     index: int
     parent: int | None = None
@@ -174,7 +177,10 @@ class State:
         index = self.alias.get(op) if isinstance(op, Operation) else None
         if index is None:
             what = getattr(op, "name", thing)
-            hint = "a schedule holds what its outputs depend on, and what cache_read, cache_write and rfactor added"
+            hint = (
+                "a schedule holds the operations its outputs depend on, and what cache_read, cache_write and rfactor "
+                "added"
+            )
             if any(s.name == what for s in self.in_order):
                 hint = f"the schedule has another `{what}`: use the tensor that its outputs were made from"
             raise ScheduleValueError(

@@ -74,10 +74,10 @@ def _check(state: State, stage: Stage, tensors: Sequence[Tensor]) -> None:
         raise ScheduleError("cache-transformed", f"cannot cache {stage.name} after transform_layout: cache it first")
     reducing = rel.derived_from(stage, stage.op.reduce_axis) - set(stage.op.reduce_axis)
     if reducing:
-        parts = [describe(state, a) for a in stage.leaves if a in reducing]
+        split = [describe(state, a) for a in stage.leaves if a in reducing]
         raise ScheduleError(
             "cache-split-reduction",
-            f"cannot cache {stage.name}: its reduction was already split ({', '.join(parts)})",
+            f"cannot cache {stage.name}: its reduction was already split ({', '.join(split)})",
             hint="call cache_write first, then split the reduction in the cache stage",
         )
 

@@ -67,15 +67,11 @@ def _position(stage: Stage, factor_axis: int) -> int:
 
 def _factored(state: State, stage: Stage, op: ComputeOp, axis: IterVar, position: int) -> tuple[ComputeOp, ComputeOp]:
     r: Reduce = op.body[0]  # type: ignore[assignment]
-    mixed = [
-        x
-        for x in stage.leaves
-        if x in rel.derived_from(stage, op.axis) and x in rel.derived_from(stage, op.reduce_axis)
-    ]
+    by_axis, by_reduction = rel.derived_from(stage, op.axis), rel.derived_from(stage, op.reduce_axis)
+    mixed = [x for x in stage.leaves if x in by_axis and x in by_reduction]
     if mixed:
-        raise ScheduleError(
-            "rfactor-mixed", f"cannot rfactor {stage.name}: {named(state, mixed[0])} mixes data and reduction axes"
-        )
+        message = f"cannot rfactor {stage.name}: {named(state, mixed[0])} mixes data and reduction axes"
+        raise ScheduleError("rfactor-mixed", message)
     roots = {a: lin(a.dom.extent) for a in (*op.axis, *op.reduce_axis) if a.dom is not None}
     sizes = rel.extents(stage, roots)
     touched = _touched(stage, op, axis)
