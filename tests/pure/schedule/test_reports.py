@@ -61,6 +61,21 @@ def test_a_read_outside_of_a_producer_is_refused():
     s = te.create_schedule(C.op)
     with pytest.raises(BuildError, match="index 0 of `B` is `k`, 0 to 7: outside 0 to 3"):
         build(s, [C], "interp")
+    s[B].compute_inline()
+    assert [str(o) for o in s.check()] == [
+        "C reads B outside of its shape: index 0 is `k`, 0 to 7, outside 0 to 3\n"
+        "  B is inlined, so its expression would be continued there"
+    ]
+
+
+def test_a_read_that_a_condition_guards_is_inside():
+    A = te.placeholder((8,), name="A")
+    B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+    C = te.compute((10,), lambda i: te.if_then_else(te.all(i >= 1, i < 9), B[i - 1], 0.0), name="C")
+    s = te.create_schedule(C.op)
+    s[B].compute_inline()
+    assert s.check() == []
+    right(s, [A, C], np.pad(numbers(8) + 1, 1), inputs=[numbers(8)])
 
 
 def test_attach_points_are_named():
@@ -180,3 +195,19 @@ def test_scalars_are_no_problem():
     with pytest.raises(TVMError, match="alpha"):
         build(s, [A, C], "interp")
     assert "alpha" in str(lower(s, [A, C]))  # printed all the same
+
+
+def test_elements_that_nobody_needs_are_not_read():
+    """C would read B outside, but only where D does not ask for it; and nothing is read for an empty result."""
+    A = te.placeholder((4,), name="A")
+    B = te.compute((4,), lambda i: A[i] + 1.0, name="B")
+    C = te.compute((8,), lambda i: B[i] * 2.0, name="C")
+    D = te.compute((4,), lambda i: C[i] - 1.0, name="D")
+    s = te.create_schedule(D.op)
+    assert s.check() == []
+    s[B].compute_inline()
+    assert s.check() == []
+    E = te.compute((0, 8), lambda i, j: B[j], name="E")
+    t = te.create_schedule(E.op)
+    t[B].compute_inline()
+    assert t.check() == []
