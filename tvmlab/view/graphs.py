@@ -84,7 +84,7 @@ class Graph(graphviz.Digraph):
 
 # ---------------------------------------------------------------- HTML-like labels
 
-INK, QUIET, LINE = "#1F2933", "#6B7785", "#9AA5B1"
+INK, QUIET, LINE, WHITE = "#1F2933", "#6B7785", "#9AA5B1", "#FFFFFF"
 
 
 def html(text: Any) -> str:
@@ -93,7 +93,7 @@ def html(text: Any) -> str:
 
 
 def cell(
-    text: str, port: str = "", colour: str = "#FFFFFF", bold: bool = False, span: int = 1, align: str = "LEFT", ink: str = INK
+    text: str, port: str = "", colour: str = WHITE, bold: bool = False, span: int = 1, align: str = "LEFT", ink: str = INK
 ) -> str:
     """One cell of a table. `text` is escaped; long ones are broken at commas."""
     lines = [html(line) for line in folded(text)]
