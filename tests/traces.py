@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -202,10 +203,8 @@ def random_steps(rng: random.Random, steps: int, programs: tuple[Callable[[rando
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # marks that later steps drop
         for _ in range(rng.randrange(steps + 1)):
-            try:
+            with suppress(LabError):
                 _step(rng, case.schedule, MORE_ACTS if programs is MORE else ACTS)
-            except LabError:
-                pass
     return case
 
 
@@ -216,7 +215,8 @@ def _step(rng: random.Random, s: Schedule, acts: tuple[str, ...]) -> None:
     a = rng.choice(leaves)
     act = rng.choice(acts)
     if act == "split":
-        h.split(a, factor=rng.choice((1, 2, 3, 4, 5))) if rng.random() < 0.7 else h.split(a, nparts=rng.choice((1, 2, 3)))
+        by_factor = rng.random() < 0.7
+        h.split(a, **{"factor": rng.choice((1, 2, 3, 4, 5))} if by_factor else {"nparts": rng.choice((1, 2, 3))})
     elif act == "fuse":
         at = leaves.index(a)
         if at + 1 < len(leaves) and (acts is MORE_ACTS or leaves[at + 1].iter_type == a.iter_type):
@@ -244,7 +244,8 @@ def _step(rng: random.Random, s: Schedule, acts: tuple[str, ...]) -> None:
             s.rfactor(h.op.outputs[0], a, rng.choice((0, -1)))
     elif act == "layout" and len(h.op.axis) == 2 and not h.is_output:
         t = rng.choice((2, 3, 4))
-        h.transform_layout(rng.choice((lambda i, j: [j, i], lambda i, j: [i // t, j, i % t], lambda i, j: [j // t, i, j % t])))
+        layouts = (lambda i, j: [j, i], lambda i, j: [i // t, j, i % t], lambda i, j: [j // t, i, j % t])
+        h.transform_layout(rng.choice(layouts))
     elif act == "align" and h.op.axis:
         h.storage_align(rng.choice(list(h.op.axis)), rng.choice((2, 4, 8)), rng.choice((0, 1, 3)))
     elif act in ("double_buffer", "compute_root"):
@@ -262,8 +263,8 @@ def _step(rng: random.Random, s: Schedule, acts: tuple[str, ...]) -> None:
 
 
 ACTS = (
-    "split", "split", "split", "fuse", "reorder", "reorder", "vectorize", "unroll", "parallel", "compute_at", "compute_at",
-    "compute_at", "inline", "cache_write", "cache_read", "rfactor", "layout",
+    "split", "split", "split", "fuse", "reorder", "reorder", "vectorize", "unroll", "parallel",
+    "compute_at", "compute_at", "compute_at", "inline", "cache_write", "cache_read", "rfactor", "layout",
 )  # fmt: skip
 MORE_ACTS = (
     *ACTS, "align", "align", "double_buffer", "double_buffer", "compute_root", "vthread", "pragma", "prefetch", "scope",

@@ -24,7 +24,8 @@ _WHERE: dict[str, str] = {
         "tvmlab.tir": """ir_builder call_extern call_pure_extern call_intrin call_pure_intrin call_packed
             call_llvm_intrin address_of pow infinity""",
         "tvmlab.classic": """select shape_var convert as_const IRModule build_config BuildConfig Range IterVar
-            schedule_to_module decl_buffer decl_tensor_intrin register_intrin_rule register_intrin_lowering register_extension""",
+            schedule_to_module decl_buffer decl_tensor_intrin register_intrin_rule register_intrin_lowering
+            register_extension""",
         "tvmlab.ir": "save_json load_json",
         "tvmlab.runtime": """cpu device enabled register_func get_global_func list_global_func_names remove_global_func
             Module load_module""",

@@ -8,7 +8,7 @@ from tests.pure.passes.schedules import owed
 from tests.refusal import refused
 from tvmlab import te
 from tvmlab.core.error import ScheduleError
-from tvmlab.face.api import build, create_schedule, lower
+from tvmlab.face.api import build, create_schedule
 
 N, K = 6, 37
 

@@ -174,11 +174,6 @@ def call_llvm_pure_intrin(dtype: str, name: str, *args: Any) -> Expr:
 call_llvm_intrin = call_llvm_pure_intrin
 
 
-def storage_sync(scope: str) -> Expr:
-    """A barrier as a call; scope `shared` waits for the threads of a block."""
-    return Call("storage_sync", (Const(scope, "handle"),), "int32", "intrin")
-
-
 def address_of(element: Any) -> Expr:
     """The address of an element of a buffer."""
     return Call("address_of", (to_expr(element),), "handle", "intrin")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .hooks import Shown
-from .node import Buffer, Stmt, Var
+from .node import Buffer, For, Stmt, Var
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +57,13 @@ class Origin:
     axis: Any = None
     step: Any = None
 
-    def of(self, name: str) -> str:
-        """`i.outer` of stage C: the loop (whose variable has this name) as the schedule knows it."""
-        return f"`{name if self.axis is None else self.axis.name}` of stage {self.stage}"
+
+def loop_name(loop: For) -> str:
+    """A loop as the schedule knows it, "`i.outer` of stage C"; without a schedule, its variable."""
+    origin = loop.origin
+    if not isinstance(origin, Origin):
+        return f"`{loop.var.name}`"
+    return f"`{loop.var.name if origin.axis is None else origin.axis.name}` of stage {origin.stage}"
 
 
 @dataclass(frozen=True, eq=False)

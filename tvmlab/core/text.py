@@ -335,7 +335,8 @@ def show_program(program: Any) -> str:
 # ---------------------------------------------------------------- colours for notebooks
 
 WORDS = set(
-    "for in if else elif def while not and or pass import from as assert return class with lambda is None True False".split()
+    "for in if else elif def while not and or pass import from as assert return class with lambda is".split()
+    + "None True False".split()
 )
 MARKS = {"parallel", "vectorized", "unrolled", "thread", "vthread"}
 # of middle lightness: they can be read on white and on black

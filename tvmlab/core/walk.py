@@ -48,7 +48,7 @@ def size(n: Node) -> int:
 
 
 class Holds:
-    """Does an expression hold a node that is `wanted`? For a pass that asks about every part: each is looked at once."""
+    """Does an expression hold a node that is `wanted`? For a pass that asks of every part: each is looked at once."""
 
     def __init__(self, wanted: Callable[[Any], bool]) -> None:
         self.wanted = wanted

@@ -125,7 +125,8 @@ def create_prim_func(ops: Any, index_dtype_override: str | None = None) -> Funct
 def refuse_open(program: Program) -> None:
     """Open obligations, and variables that no argument gives, stop a build."""
     if program.notes:
-        raise BuildError("open-obligations", "this schedule is not complete", where=[line for note in program.notes for line in note.splitlines()])
+        owed = [line for note in program.notes for line in note.splitlines()]
+        raise BuildError("open-obligations", "this schedule is not complete", where=owed)
     missing = pipeline.unbound(program)
     if missing:
         names = ", ".join(f"`{v.name}`" for v in missing)

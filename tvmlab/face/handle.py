@@ -92,7 +92,8 @@ class Schedule(Shown):
                 "foreign-stage",
                 f"{what} belongs to another schedule",
                 legal=[s.record.name for s in self.stages],
-                hint="stages are looked up in the schedule that is changed: s[C].compute_at(s[D], i), both of the same s",
+                hint="stages are looked up in the schedule that is changed: s[C].compute_at(s[D], i), both of the same "
+                "s",
             )
         return value.record.index if isinstance(value, StageHandle) else value.index
 
@@ -107,7 +108,9 @@ class Schedule(Shown):
                 label = trace.state.labels.get(thing, thing.name) if isinstance(thing, IterVar) else thing.name
                 why = "which was undone" if undone else "which this schedule has not taken: another handle has"
                 raise ScheduleValueError(
-                    "untaken-step", f"`{label}` was made by step {number}, {trace.step!r}, {why}", hint="take that step again"
+                    "untaken-step",
+                    f"`{label}` was made by step {number}, `{to_code(trace).splitlines()[-1]}`, {why}",
+                    hint="take that step again",
                 )
 
     def _untaken(self) -> Iterator[tuple[int, Trace, bool]]:
@@ -227,7 +230,7 @@ class StageHandle(Shown):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in primitives.names() or not takes_stage(name):
             raise AttributeError(_unknown(f"stage {self.record.name}", name, schedule_level=False))
-        return _method(self.schedule, name, self.index)
+        return _method(self.schedule, name, self.record.index)
 
     @property
     def group(self) -> GroupHandle | None:
@@ -358,7 +361,8 @@ def create_schedule(ops: Any) -> Schedule:
     for x in things:
         op = x.op if isinstance(x, Tensor) else x
         if not isinstance(op, Operation):
-            raise ScheduleTypeError("not-an-operation", f"create_schedule takes operations, not {x!r}", hint="pass C.op")
+            message = f"create_schedule takes operations, not {x!r}"
+            raise ScheduleTypeError("not-an-operation", message, hint="pass C.op")
         outputs.append(op)
     if not outputs:
         raise ScheduleError("no-outputs", "create_schedule needs at least one operation")

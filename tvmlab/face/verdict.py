@@ -86,7 +86,7 @@ def verdict(schedule: Schedule, primitive: str, args: dict[str, Any], deep: bool
     try:
         with warnings.catch_warnings():  # asking is no step
             warnings.simplefilter("ignore")
-            after.state
+            _ = after.state
     except (LabError, ValueError, TypeError) as e:
         error = e if isinstance(e, LabError) else None
         clash = clashing(before.state, primitive, args)
@@ -212,8 +212,9 @@ def divisors(axis: IterVar) -> list[int]:
 # ---------------------------------------------------------------- moves
 
 ORDER = (
-    "split", "tile", "fuse", "reorder", "vectorize", "unroll", "parallel", "compute_at", "compute_inline", "compute_root",
-    "cache_read", "cache_write", "rfactor", "set_scope", "double_buffer",
+    "split", "tile", "fuse", "reorder", "vectorize", "unroll", "parallel",
+    "compute_at", "compute_inline", "compute_root", "cache_read", "cache_write", "rfactor", "set_scope",
+    "double_buffer",
 )  # fmt: skip
 
 

@@ -83,7 +83,8 @@ class Bounds:
         leaves = parent.stage.leaves
         if at.axis not in leaves:
             return []
-        return [*parent.path[: len(parent.path) - len(leaves)], *((parent.stage, a) for a in leaves[: leaves.index(at.axis) + 1])]
+        around = parent.path[: len(parent.path) - len(leaves)]
+        return [*around, *((parent.stage, a) for a in leaves[: leaves.index(at.axis) + 1])]
 
     def _outer_facts(self, outer: list[tuple[Stage, IterVar]]) -> Facts:
         if not outer:
@@ -164,7 +165,9 @@ class Bounds:
             region = self._region(read, consumer, stage, outer, layers)
             if region is None:
                 return None
-            total = region if total is None else [self._union(a, b, consumer) for a, b in zip(total, region, strict=True)]
+            if total is not None:
+                region = [self._union(a, b, consumer) for a, b in zip(total, region, strict=True)]
+            total = region
         if total is None:
             return None
         return [self._sized(t, d, stage, k) for k, (t, d) in enumerate(zip(total, self._declared(stage), strict=True))]

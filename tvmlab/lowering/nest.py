@@ -17,6 +17,7 @@ from ..core.affine import to_expr as form_expr
 from ..core.build import all_, binary, const, is_const
 from ..core.error import ScheduleError
 from ..core.node import (
+    LOGIC,
     NOP,
     OPAQUE,
     Alloc,
@@ -31,7 +32,9 @@ from ..core.node import (
     IterVar,
     LetStmt,
     Load,
+    Not,
     Reduce,
+    Select,
     Stmt,
     Store,
     Var,
@@ -47,6 +50,7 @@ from ..schedule.state import Fuse, Stage, Transform, is_input
 from .bounds import Bounds, Domain
 from .crossthread import cross_thread
 from .normalise import Ready
+from .passes.simplify import Simplifier
 from .opaque import SPECIAL, adopt_scan
 from .tensorize import position as tensorized_leaf
 from .tensorize import tensorized
@@ -61,7 +65,9 @@ def to_expr(x: Lin) -> Expr:
 class Nest:
     """Builds the statement of a whole schedule. `params`: tensors that are arguments -> their buffers."""
 
-    def __init__(self, ready: Ready, bounds: Bounds, params: Mapping[Any, Buffer], keep_unit_loops: bool = False) -> None:
+    def __init__(
+        self, ready: Ready, bounds: Bounds, params: Mapping[Any, Buffer], keep_unit_loops: bool = False
+    ) -> None:
         self.ready, self.bounds, self.params = ready, bounds, params
         self.keep_unit_loops = keep_unit_loops
         self.buffers: dict[Any, Buffer] = dict(params)
@@ -69,7 +75,7 @@ class Nest:
         self.attached: dict[tuple[int, IterVar], list[Stage]] = {}
         self.roots: list[Stage] = []
         self.owned: set[int] = set()  # stages whose nests a scan places
-        self.problems: list[ScheduleError] = []  # what could not be done as the schedule says; the loops are plain there
+        self.problems: list[ScheduleError] = []  # what could not be done as the schedule says: loops are plain there
         self.absolute: set[Any] = set(params)  # tensors whose buffer holds the whole declared shape
         for stage in ready.stages:
             if stage.op.kind == "scan":
@@ -103,7 +109,8 @@ class Nest:
             if stage.layout is not None:
                 shape = stage.layout.extents(shape)
             extents = tuple(to_expr(x) for x in shape)
-            self.buffers[t] = Buffer(identifier(t.name), extents, t.dtype, scope=d.scope, strides=aligned(stage, extents))
+            strides = aligned(stage, extents)
+            self.buffers[t] = Buffer(identifier(t.name), extents, t.dtype, scope=d.scope, strides=strides)
 
     # ------------------------------------------------------------ whole programs
 
@@ -286,7 +293,8 @@ class Nest:
         for key, note in reversed(mark.pragmas):
             body = Attr(f"pragma_{key}", _note(note), const(1), body)
         for tensor, offset in reversed(mark.prefetches):
-            body = Attr("prefetch_scope", self.prefetched(tensor), binary("+", v, offset) if v is not None else offset, body)
+            ahead = binary("+", v, offset) if v is not None else offset
+            body = Attr("prefetch_scope", self.prefetched(tensor), ahead, body)
         if v is None:
             return body
         if mark.thread is not None and self.is_open(stage, d, a):
@@ -319,7 +327,11 @@ class Nest:
         return tuple(to_expr(x) for x in position)
 
     def value(self, e: Expr, env: Mapping[Any, Lin], facts: Facts) -> Expr:
-        """A tensor expression over loop variables and buffers."""
+        """A tensor expression over loop variables and buffers, decided conditions gone."""
+        made = self.located_value(e, env, facts)
+        return made if made is e else Simplifier(False).expr(made, facts)  # type: ignore[no-any-return]
+
+    def located_value(self, e: Expr, env: Mapping[Any, Lin], facts: Facts) -> Expr:
         t = type(e)
         if t is Load and e.buffer in self.ready.home:  # type: ignore[attr-defined]
             return self.element(e, env, facts)  # type: ignore[arg-type]
@@ -329,15 +341,10 @@ class Nest:
         if t is Bin and dt.is_int(e.dtype) and e.dtype in ("int32", "int64") and not self.has_loads(e):
             return form_expr(lin(e, facts, env), e.dtype)
         if t is Bin and e.op in NEGATED:  # type: ignore[attr-defined]
-            made = map_children(e, lambda c: self.value(c, env, facts))
+            made = map_children(e, lambda c: self.located_value(c, env, facts))
             settled = decide(made, facts)
             return made if settled is None else const(settled, "bool")
-        made = map_children(e, lambda c: self.value(c, env, facts))
-        if made is not e and (type(made).__name__ in ("Select", "Not") or getattr(made, "name", "") == "if_then_else" or (
-            t is Bin and made.op in ("and", "or")  # type: ignore[attr-defined]
-        )):
-            return simplify(made, facts)
-        return made
+        return map_children(e, lambda c: self.located_value(c, env, facts))
 
     def element(self, e: Load, env: Mapping[Any, Lin], facts: Facts) -> Expr:
         position = [self.position(i, env, facts) for i in e.indices]
@@ -354,7 +361,7 @@ class Nest:
 
     def position(self, i: Expr, env: Mapping[Any, Lin], facts: Facts) -> Lin:
         if self.has_loads(i):
-            return lin(self.value(i, env, facts), facts)
+            return lin(self.located_value(i, env, facts), facts)
         return lin(i, facts, env)
 
     def guards(self, stage: Stage, d: Domain, values: Mapping[IterVar, Lin], facts: Facts) -> list[tuple[Expr, Lin]]:
@@ -441,5 +448,3 @@ def aligned(stage: Stage, shape: Sequence[Expr]) -> tuple[Expr, ...] | None:
         strides.insert(0, step)
         step = simplify(binary("*", step, shape[k]))
     return tuple(strides)
-
-

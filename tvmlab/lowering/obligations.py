@@ -77,7 +77,8 @@ def _common_loops(bounds: Bounds, stage: Stage) -> list[str]:
         return []
     shared = [p for p in paths[0] if all(p[1] in {a for _, a in other} for other in paths[1:])]
     state = _state(bounds)
-    return [f"s[{stage.name}].compute_at(s[{s.name}], {name(state, a)})" for s, a in shared] + [f"s[{stage.name}].compute_root()"]
+    inside = [f"s[{stage.name}].compute_at(s[{s.name}], {name(state, a)})" for s, a in shared]
+    return [*inside, f"s[{stage.name}].compute_root()"]
 
 
 def threads(bounds: Bounds) -> list[ScheduleError]:
@@ -110,7 +111,8 @@ def threads(bounds: Bounds) -> list[ScheduleError]:
             if thread.dom is not None and (lin(thread.dom.extent) - extent).key != Lin({}, 0).key:
                 found.append(_disagree(state, tag, d.stage, a, extent, f"{tag} itself", lin(thread.dom.extent)))
             key = thread_key(thread)
-            if key in seen and _same_kernel(bounds, seen[key][1], d.stage) and (seen[key][0] - extent).key != Lin({}, 0).key:
+            known = key in seen and _same_kernel(bounds, seen[key][1], d.stage)
+            if known and (seen[key][0] - extent).key != Lin({}, 0).key:
                 other, stage, axis = seen[key]
                 found.append(_disagree(state, tag, d.stage, a, extent, place(state, stage, axis), other))
             seen.setdefault(key, (extent, d.stage, a))
@@ -148,7 +150,8 @@ def _taken(state: State, stage: Stage, a: IterVar, other: IterVar, tag: str) -> 
 def _disagree(state: State, tag: str, stage: Stage, a: IterVar, extent: Lin, other: str, wanted: Lin) -> ScheduleError:
     return ScheduleError(
         "thread-extent",
-        f"{tag} has {show(to_expr(extent))} threads in {place(state, stage, a)}, but {show(to_expr(wanted))} in {other}",
+        f"{tag} has {show(to_expr(extent))} threads in {place(state, stage, a)}, but {show(to_expr(wanted))} in "
+        f"{other}",
         hint="all stages of a kernel run on the same threads: split so that the extents agree",
     )
 
@@ -171,7 +174,8 @@ def scopes(bounds: Bounds) -> list[ScheduleError]:
             found.append(
                 ScheduleError(
                     "local-at-root",
-                    f"{stage.name} is in {stage.scope} memory, which other threads cannot see, but is computed at the root",
+                    f"{stage.name} is in {stage.scope} memory, which other threads cannot see, but is computed at the "
+                    "root",
                     legal=_common_loops(bounds, stage)[:-1],
                     hint="compute it inside the thread loops of its consumer",
                 )
@@ -190,12 +194,13 @@ def _private(bounds: Bounds, stage: Stage, consumer: Stage, a: IterVar) -> Sched
     state, scope = _state(bounds), bounds.of[stage.index].scope if stage.index in bounds.of else stage.scope
     tag = consumer.mark(a).thread.thread_tag  # type: ignore[union-attr]
     after = consumer.leaves[consumer.leaves.index(a) :]
+    common = "global" if tag.startswith("block") else "shared"
     return ScheduleError(
         "local-outside",
-        f"{stage.name} is in {scope or 'local'} memory, of which each thread of {tag} has its own, but it is computed outside "
-        f"of {place(state, consumer, a)}, which is bound to {tag}",
+        f"{stage.name} is in {scope or 'local'} memory, of which each thread of {tag} has its own, but it is computed "
+        f"outside of {place(state, consumer, a)}, which is bound to {tag}",
         legal=[f"s[{stage.name}].compute_at(s[{consumer.name}], {name(state, x)})" for x in after],
-        hint=f'or put it where all threads see it: s[{stage.name}].set_scope("{"global" if tag.startswith("block") else "shared"}")',
+        hint=f'or put it where all threads see it: s[{stage.name}].set_scope("{common}")',
     )
 
 

@@ -41,7 +41,7 @@ READABLE = (
 )
 # What a code generator of flat memory needs after that.
 FLAT = ("flatten_storage", "reuse_storage")
-# Passes of one's own (`tir.add_lower_pass`): phase -> the pass they run before; phase 3 runs after the last readable one.
+# Passes of one's own (`tir.add_lower_pass`): phase -> the pass they run before; phase 3 after the last readable one.
 # What a pass refuses, and the obligation that has said so already.
 SAID = {"vectorize-extent": "vector-extent"}
 CUSTOM = {"simplify": 0, "partition_loops": 1, "vectorize": 2}
@@ -73,7 +73,9 @@ def loops(
     return Program((Function(name, params, body, sizes, (("inputs", inputs),)),), notes, ready.remarks)
 
 
-def parameters(state: State, args: Sequence[Any], binds: Mapping[Any, Buffer]) -> tuple[tuple[Any, ...], dict[Any, Buffer]]:
+def parameters(
+    state: State, args: Sequence[Any], binds: Mapping[Any, Buffer]
+) -> tuple[tuple[Any, ...], dict[Any, Buffer]]:
     """The function's parameters, and the buffer of each tensor among them."""
     params: list[Buffer | Var] = []
     buffers: dict[Any, Buffer] = {}
@@ -92,7 +94,8 @@ def parameters(state: State, args: Sequence[Any], binds: Mapping[Any, Buffer]) -
         elif isinstance(a, (Buffer, Var)):
             params.append(a)
         else:
-            raise TVMError(f"argument {position} must be a tensor, a buffer or a variable, not {a!r} ({type(a).__name__})")
+            kind = type(a).__name__
+            raise TVMError(f"argument {position} must be a tensor, a buffer or a variable, not {a!r} ({kind})")
     return tuple(params), buffers
 
 

@@ -78,8 +78,8 @@ class Writer:
         for a in [*_axes(step.args), *(a for v, a in self.by_variable.items() if v in used)]:
             if a.iter_type == THREAD and a not in self.names:
                 extent = f"{show(a.dom.extent)}, " if a.dom is not None else ""
-                text = f'te.thread_axis({extent}"{a.thread_tag}"' + (f', name="{a.name}")' if a.name != a.thread_tag else ")")
-                made.append(f"{self.name(a, a.name)} = {text}")
+                named = f', name="{a.name}"' if a.name != a.thread_tag else ""
+                made.append(f'{self.name(a, a.name)} = te.thread_axis({extent}"{a.thread_tag}"{named})')
         return made
 
     def step(self, step: Step, state: State, results: Any) -> str:
@@ -100,7 +100,8 @@ class Writer:
             elif value is None:
                 keywords = True
             else:
-                text = self.stage(state.stages[value]) if p == "parent" and isinstance(value, int) else self.value(value, state)
+                is_stage = p == "parent" and isinstance(value, int)
+                text = self.stage(state.stages[value]) if is_stage else self.value(value, state)
                 keywords = keywords or p in ("factor", "nparts")
                 texts.append(f"{p}={text}" if keywords else text)
         call = f"{target}.{step.primitive}({', '.join(texts)})"

@@ -154,7 +154,8 @@ def need_unbound(
         return
     raise ScheduleValueError(
         f"{verb.split()[0]}-bound",
-        f"cannot {verb} {named(state, axis)} in stage {stage.name}: it is bound to {thread.thread_tag}, whose threads run it",
+        f"cannot {verb} {named(state, axis)} in stage {stage.name}: it is bound to {thread.thread_tag}, whose threads "
+        "run it",
         legal=[describe(state, a) for a in stage.leaves if stage.mark(a).thread is None and a.iter_type in kinds],
     )
 

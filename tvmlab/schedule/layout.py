@@ -20,7 +20,7 @@ from ..expr.scalar import AXIS_SEPARATOR as SEPARATOR
 
 
 class Layout:
-    """`variables`: the logical indices; `outputs`: expressions over them; `separators`: positions of axis separators."""
+    """`variables`: the logical indices; `outputs`: expressions of them; `separators`: positions of axis separators."""
 
     def __init__(self, variables: Sequence[Var], outputs: Sequence[Expr], separators: Sequence[int] = ()) -> None:
         self.variables, self.outputs, self.separators = tuple(variables), tuple(outputs), tuple(separators)

@@ -27,7 +27,7 @@ def known() -> list[str]:
 @cache
 def rank(scope: str) -> int | None:
     """The rank of a scope, by the longest name it begins with."""
-    fitting = [n for n in _SCOPES if scope == n or scope.startswith(n + ".") or scope.startswith(n + ":")]
+    fitting = [n for n in _SCOPES if scope == n or scope.startswith((f"{n}.", f"{n}:"))]
     return _SCOPES[max(fitting, key=len)] if fitting else None
 
 
@@ -35,7 +35,7 @@ def thread_rank(tag: str) -> int | None:
     """0 for a grid index, 1 for one in a block, None for a tag that is no thread's."""
     if tag.startswith("blockIdx."):
         return 0
-    if tag.startswith("threadIdx.") or tag.startswith("vthread") or tag == "cthread":
+    if tag.startswith(("threadIdx.", "vthread")) or tag == "cthread":
         return 1
     return None
 

@@ -93,7 +93,13 @@ def html(text: Any) -> str:
 
 
 def cell(
-    text: str, port: str = "", colour: str = WHITE, bold: bool = False, span: int = 1, align: str = "LEFT", ink: str = INK
+    text: str,
+    port: str = "",
+    colour: str = WHITE,
+    bold: bool = False,
+    span: int = 1,
+    align: str = "LEFT",
+    ink: str = INK,
 ) -> str:
     """One cell of a table. `text` is escaped; long ones are broken at commas."""
     lines = [html(line) for line in folded(text)]

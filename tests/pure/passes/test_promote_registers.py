@@ -200,5 +200,6 @@ def test_a_register_tile_stays_as_it_is():
     out = loop(i3, 2, store(b, (i3, lanes(0)), load(tile, i3, lanes(0))), kind="unrolled")
     before = program((a, b), Alloc(tile, seq(init, loop(k, 5, loop(i, 2, add, kind="unrolled")), out)))
     assert promote(before) is before
-    rolled = program((a, b), Alloc(tile, seq(init, loop(k, 5, loop(i, 2, add, kind="unrolled")), loop(i3, 2, out.body))))
+    adds = loop(k, 5, loop(i, 2, add, kind="unrolled"))
+    rolled = program((a, b), Alloc(tile, seq(init, adds, loop(i3, 2, out.body))))
     assert promote(rolled) is not rolled

@@ -90,7 +90,8 @@ REFUSED = {
 
 def test_it_is_a_step_of_the_schedule():
     s, A, B, C = chain()
-    with pytest.raises(AttributeError, match=r"^stage A has no `cache_read`: it is a step of the whole schedule, s.cache_read"):
+    message = r"^stage A has no `cache_read`: it is a step of the whole schedule, s.cache_read"
+    with pytest.raises(AttributeError, match=message):
         s[A].cache_read("local", [B])
 
 

@@ -52,7 +52,10 @@ def output(s, g, A, B, C, D):
 REFUSED = {
     "nothing between": (ScheduleError, lambda: (lambda s, A, B, C, D: s.create_group(B, D))(*long())),
     "crossing": (ScheduleError, crossing),
-    "foreign": (ScheduleValueError, lambda: (lambda s, A, B, C, D: s.create_group(B, te.placeholder((1,), name="X")))(*long())),
+    "foreign": (
+        ScheduleValueError,
+        lambda: (lambda s, A, B, C, D: s.create_group(B, te.placeholder((1,), name="X")))(*long()),
+    ),
     "undone": (ScheduleValueError, gone),
     "attach inside itself": (ScheduleError, of(lambda s, g, A, B, C, D: g.compute_at(s[C], C.op.axis[0]))),
     "attach an output": (ScheduleError, of(output)),

@@ -1,4 +1,4 @@
-"""Every kind of obligation: as s.check() says it, as a comment of the loops, as a build refuses it, and closed later."""
+"""Every kind of obligation: as s.check() says it, as a comment of the loops, as a build refuses it; closed later."""
 
 from __future__ import annotations
 

@@ -18,7 +18,10 @@ def test_partial_sums(golden):
     right(s, [A, B], numbers(4, 16).sum(1), inputs=[numbers(4, 16)])
 
 
-@pytest.mark.parametrize(("position", "shape"), [(0, [4, 3, 2]), (1, [3, 4, 2]), (2, [3, 2, 4]), (-1, [3, 2, 4]), (-3, [4, 3, 2])])
+@pytest.mark.parametrize(
+    ("position", "shape"),
+    [(0, [4, 3, 2]), (1, [3, 4, 2]), (2, [3, 2, 4]), (-1, [3, 2, 4]), (-3, [4, 3, 2])],
+)
 def test_where_the_new_axis_stands(position, shape):
     A = te.placeholder((3, 2, 8), name="A")
     k = te.reduce_axis((0, 8), name="k")

@@ -77,7 +77,10 @@ REFUSED = {
     "a sum": (ScheduleError, of(lambda s, A, B, C: s[B].transform_layout(lambda i, j: [i + j, j]))),
     "left out": (ScheduleError, of(lambda s, A, B, C: s[B].transform_layout(lambda i, j: [i]))),
     "no function": (TypeError, of(lambda s, A, B, C: s[B].transform_layout([1, 0]))),
-    "scan": (ScheduleError, lambda: (lambda s, X, init, update, S, D: s[S].transform_layout(lambda t, i: [i, t]))(*scan())),
+    "scan": (
+        ScheduleError,
+        lambda: (lambda s, X, init, update, S, D: s[S].transform_layout(lambda t, i: [i, t]))(*scan()),
+    ),
     "scan update": (
         ScheduleError,
         lambda: (lambda s, X, init, update, S, D: s[update].transform_layout(lambda t, i: [i, t]))(*scan()),

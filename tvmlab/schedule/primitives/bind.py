@@ -33,7 +33,8 @@ def bind(state: State, stage: StageIndex, ivar: IterVar, thread_ivar: IterVar) -
         _need_together(state, s, ivar, thread_ivar.thread_tag)
     before = s.mark(ivar).thread
     if before is not None and before is not thread_ivar:
-        warn(f"{named(state, ivar)} of stage {s.name} was bound to {before.thread_tag}, now to {thread_ivar.thread_tag}")
+        change = f"was bound to {before.thread_tag}, now to {thread_ivar.thread_tag}"
+        warn(f"{named(state, ivar)} of stage {s.name} {change}")
     warn_lost(state, s, [ivar], f"bound to {thread_ivar.thread_tag}")
     return state.with_stage(s.with_mark(ivar, thread=thread_ivar, kind="")), None
 

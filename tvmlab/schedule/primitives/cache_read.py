@@ -51,7 +51,8 @@ def _readers(state: State, source: Stage, tensor: Tensor, readers: Any) -> list[
         if tensor in getattr(reader.op, "updates", ()):
             raise ScheduleError(
                 "scan-update",
-                f"cannot cache {source.name} for {reader.name}: {reader.name} runs it in its own loop, into its own memory",
+                f"cannot cache {source.name} for {reader.name}: {reader.name} runs it in its own loop, into its own "
+                "memory",
                 legal=[s.name for s in state.consumers(source.op) if s is not reader],
             )
         found.append(reader.index)

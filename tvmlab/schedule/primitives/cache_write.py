@@ -74,9 +74,10 @@ def _check(state: State, stage: Stage, tensors: Sequence[Tensor]) -> None:
         raise ScheduleError("cache-transformed", f"cannot cache {stage.name} after transform_layout: cache it first")
     reducing = rel.derived_from(stage, stage.op.reduce_axis) - set(stage.op.reduce_axis)
     if reducing:
+        split = [describe(state, a) for a in stage.leaves if a in reducing]
         raise ScheduleError(
             "cache-split-reduction",
-            f"cannot cache {stage.name}: its reduction was already split ({', '.join(describe(state, a) for a in stage.leaves if a in reducing)})",
+            f"cannot cache {stage.name}: its reduction was already split ({', '.join(split)})",
             hint="call cache_write first, then split the reduction in the cache stage",
         )
 
@@ -87,7 +88,7 @@ def _cached(state: State, stage: Stage, scope: str) -> tuple[ComputeOp, ComputeO
     roots = {a: lin(a.dom.extent) for a in op.axis if a.dom is not None}
     data = rel.derived_from(stage, op.axis)
     leaves = [a for a in stage.leaves if a in data]
-    plain = [r for r in stage.relations]
+    plain = list(stage.relations)
     sizes = rel.extents(stage, {**roots, **{a: lin(a.dom.extent) for a in op.reduce_axis if a.dom}}) if plain else roots
     axes = [_axis(a, sizes[a]) for a in leaves]
     at: dict[IterVar, Lin] = {a: var(c.var) for a, c in zip(leaves, axes, strict=True)}

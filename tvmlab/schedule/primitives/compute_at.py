@@ -18,8 +18,8 @@ def compute_at(state: State, stage: StageIndex, parent: StageIndex, scope: IterV
             C[i] = g(B[i])
 
     Every consumer must end up under that loop: until then it is an open obligation. Refused: an output, an input, a
-    scan's update, the stage itself, a parent that does not depend on it, a cycle of attachments, an axis that is no loop of the parent, for a member of a
-    group a parent outside it.
+    scan's update, the stage itself, a parent that does not depend on it, a cycle of attachments, an axis that is no
+    loop of the parent, for a member of a group a parent outside it.
     """
     s, p = state.stages[stage], state.stages[parent]
     need_movable(state, s, "attach")

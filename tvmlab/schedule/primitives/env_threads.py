@@ -23,7 +23,8 @@ def env_threads(state: State, stage: StageIndex, threads: Any) -> tuple[State, N
     axes = tuple(threads) if isinstance(threads, (list, tuple)) else (threads,)
     for a in axes:
         if not isinstance(a, IterVar) or a.iter_type != THREAD:
-            raise ScheduleTypeError("not-a-thread", f"env_threads of {s.name}: `{getattr(a, 'name', a)}` is no thread axis")
+            message = f"env_threads of {s.name}: `{getattr(a, 'name', a)}` is no thread axis"
+            raise ScheduleTypeError("not-a-thread", message)
     if s.op.kind != "scan":
         raise ScheduleError("env-threads-scan", f"env_threads launches threads around a scan; {s.name} is {kind_of(s)}")
     if s.env_threads:

@@ -39,7 +39,8 @@ def fuse(state: State, stage: StageIndex, *axes: IterVar) -> tuple[State, IterVa
 
 def _pair(state: State, s: Stage, first: IterVar, second: IterVar) -> tuple[Stage, IterVar]:
     if first is second:
-        raise ScheduleError("fuse-same", f"cannot fuse {named(state, first)} with itself: fusing needs two different loops")
+        message = f"cannot fuse {named(state, first)} with itself: fusing needs two different loops"
+        raise ScheduleError("fuse-same", message)
     at, to = s.leaves.index(first), s.leaves.index(second)
     outer, inner = (second, first) if to == at - 1 else (first, second)
     if abs(to - at) != 1:

@@ -36,7 +36,9 @@ def rfactor(state: State, tensor: Tensor, axis: IterVar, factor_axis: int = 0) -
     if axis.iter_type != REDUCE:
         legal = loops(state, stage, [REDUCE])
         raise ScheduleError(
-            "rfactor-data", f"cannot rfactor {named(state, axis)} in stage {stage.name}: it is no reduction", legal=legal
+            "rfactor-data",
+            f"cannot rfactor {named(state, axis)} in stage {stage.name}: it is no reduction",
+            legal=legal,
         )
     op: ComputeOp = stage.op  # type: ignore[assignment]
     position = _position(stage, factor_axis)
@@ -67,9 +69,11 @@ def _factored(
     state: State, stage: Stage, op: ComputeOp, axis: IterVar, position: int
 ) -> tuple[ComputeOp, ComputeOp]:
     r: Reduce = op.body[0]  # type: ignore[assignment]
-    mixed = [x for x in stage.leaves if x in rel.derived_from(stage, op.axis) and x in rel.derived_from(stage, op.reduce_axis)]
+    by_axis, by_reduction = rel.derived_from(stage, op.axis), rel.derived_from(stage, op.reduce_axis)
+    mixed = [x for x in stage.leaves if x in by_axis and x in by_reduction]
     if mixed:
-        raise ScheduleError("rfactor-mixed", f"cannot rfactor {stage.name}: {named(state, mixed[0])} mixes data and reduction axes")
+        message = f"cannot rfactor {stage.name}: {named(state, mixed[0])} mixes data and reduction axes"
+        raise ScheduleError("rfactor-mixed", message)
     roots = {a: lin(a.dom.extent) for a in (*op.axis, *op.reduce_axis) if a.dom is not None}
     sizes = rel.extents(stage, roots)
     touched = _touched(stage, op, axis)
@@ -84,7 +88,9 @@ def _factored(
     for a in op.reduce_axis:
         values[a.var] = to_expr(back[a] + lin(a.dom.min), a.dtype)  # type: ignore[union-attr]
     guards: list[Expr] = [
-        binary("<", to_expr(back[p]), to_expr(sizes[p])) for p in rel.padded(stage, sizes) if p in back and p in reducing
+        binary("<", to_expr(back[p]), to_expr(sizes[p]))
+        for p in rel.padded(stage, sizes)
+        if p in back and p in reducing
     ]
     cond = all_(substitute(r.cond, values), *guards)
     sources = tuple(substitute(x, values) for x in r.sources)

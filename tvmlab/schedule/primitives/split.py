@@ -31,12 +31,14 @@ def split(
     if (factor is None) == (nparts is None):
         raise ScheduleValueError(
             "factor-or-nparts",
-            f"splitting `{name(state, parent) if isinstance(parent, IterVar) else parent}` needs either `factor` (the inner extent) or `nparts` (the outer extent)",
+            f"splitting `{name(state, parent) if isinstance(parent, IterVar) else parent}` needs either `factor` (the "
+            "inner extent) or `nparts` (the outer extent)",
         )
     need_leaf(state, s, parent, "split")
     need_kind(state, s, parent, SPLITTABLE, "split", "not a loop that can be split")
     what = "factor" if nparts is None else "nparts"
-    size = need_positive(factor if nparts is None else nparts, f"cannot split {named(state, parent)} in stage {s.name}: {what}")
+    refusal = f"cannot split {named(state, parent)} in stage {s.name}: {what}"
+    size = need_positive(factor if nparts is None else nparts, refusal)
     need_unbound(state, s, parent, "split")
     warn_lost(state, s, [parent], "split")
     outer, inner = children(parent, size, nparts is not None)

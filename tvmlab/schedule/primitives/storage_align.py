@@ -27,7 +27,8 @@ def storage_align(state: State, stage: StageIndex, axis: IterVar, factor: int, o
     s = state.stages[stage]
     need_movable(state, s, "align")
     if not isinstance(axis, IterVar):
-        raise ScheduleTypeError("not-an-axis", f"cannot align {axis!r} in stage {s.name}: it is {article(type(axis).__name__)}, not an axis")
+        kind = article(type(axis).__name__)
+        raise ScheduleTypeError("not-an-axis", f"cannot align {axis!r} in stage {s.name}: it is {kind}, not an axis")
     dimensions = dimensions_of(s)
     if axis not in dimensions:
         raise ScheduleError(
@@ -38,6 +39,7 @@ def storage_align(state: State, stage: StageIndex, axis: IterVar, factor: int, o
     what = f"cannot align {named(state, axis)} in stage {s.name}:"
     sizes = constant(need_positive(factor, f"{what} the factor")), constant(need_integer(offset, f"{what} the offset"))
     if sizes[0] is None or sizes[1] is None:
-        raise ScheduleTypeError("not-an-integer", f"{what} factor and offset must be constants, not {factor!r}, {offset!r}")
+        message = f"{what} factor and offset must be constants, not {factor!r}, {offset!r}"
+        raise ScheduleTypeError("not-an-integer", message)
     align: dict[Any, tuple[int, int]] = {**s.align, axis: (sizes[0], sizes[1])}
     return state.with_stage(replace(s, align=align)), None

@@ -70,7 +70,8 @@ def _check(state: State, s: Stage) -> None:
     """Whose memory may be in another order?"""
     states = {t for x in state.in_order for t in getattr(x.op, "state_placeholder", ())}
     if s.op.kind in ("scan", "extern") or s.attach.kind == "scan" or states & set(s.op.outputs):
-        why = "an extern statement made its memory" if s.op.kind == "extern" else "it is in the memory of a scan's states"
+        extern = s.op.kind == "extern"
+        why = "an extern statement made its memory" if extern else "it is in the memory of a scan's states"
         raise ScheduleError("layout-fixed", f"cannot transform the layout of {s.name}: {why}, whose layout is fixed")
     if s.align:
         raise ScheduleError(

@@ -29,7 +29,7 @@ from ...core.node import (
     Var,
     While,
 )  # fmt: skip
-from ...core.program import Function, Program
+from ...core.program import Function, Program, loop_name
 from ...core.text import show
 from ...core.walk import walk
 from .builder import Module
@@ -325,10 +325,10 @@ def refused(program: Program) -> BuildError | None:
     for fn in program.functions:
         for s in walk(fn.body):
             if type(s) is For and s.kind in ("thread", "vthread"):
-                loop = s.origin.of(s.var.name) if s.origin is not None else f"`{s.var.name}`"
                 return BuildError(
                     "thread-loop",
-                    f"the loop {loop} is bound to {s.thread or s.kind}: the target llvm has no threads of a block",
+                    f"the loop {loop_name(s)} is bound to {s.thread or s.kind}: the target llvm has no threads of a "
+                    "block",
                     where=[repr(s).splitlines()[0]],
                     legal=["parallel", "serial", "the target interp"],
                 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..core.build import binary, cast, negate
-from ..core.node import Call, Expr
+from ...core.build import binary, cast, negate
+from ...core.node import Call, Expr
 
 # Functions of one or two numbers, as Numba and Python know them; `{0}` and `{1}` are the arguments.
 MATH: dict[str, str] = {
