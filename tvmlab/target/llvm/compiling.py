@@ -20,7 +20,6 @@ from .calls import PACKED, Callbacks
 from .emit import FAILED, NO_MEMORY, emit_module, refused, signature, symbol_of
 from .parallel import IN_PROCESS, Threads
 
-LONG = 500  # lines of IR from which on a program of vectors gets the short pipeline
 FP = {"contract": "contract ", "strict": "", "fast": "fast "}  # the function attribute `fp`
 
 
@@ -53,7 +52,7 @@ def compile(program: Program, target: Target) -> Compiled:
     made, fn = jit.settings(target), program.entry
     module = generate(program, target)
     text = module.text(IN_PROCESS)
-    work = effort(program, text)
+    work = effort(program)
     extra: dict[str, Any] = {
         "export": lambda path: extra.update(symbol=export.export(program, target, path)),
         "optimised": lambda: jit.optimised(text, made, work),
@@ -96,11 +95,9 @@ def resolve(module: Module, name: str) -> dict[str, int]:
     return found
 
 
-def effort(program: Program, text: str) -> str:
+def effort(program: Program) -> str:
     """What of LLVM's passes the program needs, see `jit.optimise`."""
-    if any(_has_scalar_loop(fn.body)[1] for fn in program.functions):
-        return "loops"
-    return "vectors" if text.count("\n") < LONG else "long"
+    return "loops" if any(_has_scalar_loop(fn.body)[1] for fn in program.functions) else "vectors"
 
 
 def _has_scalar_loop(s: Any) -> tuple[bool, bool]:
