@@ -1,8 +1,9 @@
-"""What lowering returns and how it is saved and compared, under its classic names: `tvmlab.ir.structural_equal(a, b)`."""
+"""What lowering returns, saved and compared, under the classic names: `tvmlab.ir.structural_equal(a, b)`."""
 
 # ruff: noqa: F401
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from .classic import Array, IntImm, IRModule, Map, PrimExpr, Range
@@ -11,7 +12,9 @@ from .core.program import Function, Program
 from .core.serial import dumps, loads
 from .core.walk import same
 from .expr import encode as _encode  # makes tensors and operations savable
+from .face.handle import Schedule
 from .names import lazy
+from .schedule.trace import Trace
 from .transform import PassContext
 
 Node = Node
@@ -53,20 +56,13 @@ def structural_hash(node: Any, map_free_vars: bool = False) -> int:
 
 def save_json(node: Any) -> str:
     """A tensor, an operation, an expression, a statement or a schedule as text; `load_json` reads it back."""
-    from .face.handle import Schedule
-
-    return json_of_schedule(node) if isinstance(node, Schedule) else dumps(node)
-
-
-def json_of_schedule(s: Any) -> str:
-    """A schedule's trace as text."""
-    text: str = s.trace.to_json()
+    text: str = node.trace.to_json() if isinstance(node, Schedule) else dumps(node)
     return text
 
 
 def load_json(json_str: str) -> Any:
     """What `save_json` wrote."""
-    return loads(json_str)
+    return Schedule(Trace.from_json(json_str)) if "steps" in json.loads(json_str) else loads(json_str)
 
 
 __getattr__, __dir__ = lazy(

@@ -91,6 +91,23 @@ def VerifySSA(stmt: Any) -> bool:
     return verify_ssa(stmt)
 
 
+def SplitHostDevice(func: Any) -> list[Any]:
+    """The functions of the host and of the devices: one, since CPU targets have no other."""
+    return [func]
+
+
+def LowerTVMBuiltin(func: Any) -> Any:
+    """Nothing to do: targets lower their own built-ins."""
+    return func
+
+
+LowerIntrin = CombineContextCall = BindDeviceType = LowerThreadAllreduce = LowerWarpMemory = InferFragment = (
+    LowerTVMBuiltin
+)
+
+
 __getattr__, __dir__ = lazy(
-    __name__, {}, {n: "calls are checked before a program runs" for n in ("MakeAPI", "BindDeviceType", "LowerTVMBuiltin")}
+    __name__,
+    {},
+    dict.fromkeys(("MakeAPI",), "calls are checked before a program runs"),
 )

@@ -27,7 +27,6 @@ NOT_YET: dict[str, str] = {
     "rocblas": "GPU targets are not there yet",
     "hybrid": "write the loops with te.extern and tir.ir_builder, or the computation with te.compute",
     "script": "there is no TensorIR here: te.create_schedule schedules the expression itself",
-    "driver": "tvmlab.lower and tvmlab.build are all there is",
 }
 
 
@@ -77,4 +76,5 @@ def missing(module: str, name: str, known: Iterable[str], absent: Mapping[str, s
     if hint:
         return MissingName("not-in-tvmlab", f"{short}.{name} does not exist in tvmlab", hint=hint)
     close = get_close_matches(name, sorted(set(known)), n=4)
-    return MissingName("unknown-name", f"there is no {short}.{name}", legal=[f"{short}.{n}" for n in close])
+    hint = "" if close else f"dir({short}) lists what exists"
+    return MissingName("unknown-name", f"there is no {short}.{name}", legal=[f"{short}.{n}" for n in close], hint=hint)

@@ -29,6 +29,43 @@ def walk(n: Node) -> Iterator[Node]:
         stack.extend(reversed(list(children(top))))
 
 
+def size(n: Node) -> int:
+    """The number of nodes, written out: a part that is used twice counts twice. Linear in the parts themselves."""
+    sizes: dict[Any, int] = {}
+    stack = [n]
+    while stack:
+        top = stack[-1]
+        if top in sizes:
+            stack.pop()
+            continue
+        missing = [c for c in children(top) if c not in sizes]
+        if missing:
+            stack += missing
+        else:
+            sizes[top] = 1 + sum([sizes[c] for c in children(top)])
+            stack.pop()
+    return sizes[n]
+
+
+class Holds:
+    """Does an expression hold a node that is `wanted`? For a pass that asks of every part: each is looked at once."""
+
+    def __init__(self, wanted: Callable[[Any], bool]) -> None:
+        self.wanted = wanted
+        self.known: dict[Any, bool] = {}
+
+    def __call__(self, e: Any) -> bool:
+        found = self.known.get(e)
+        if found is None:
+            found = self.wanted(e)
+            for c in children(e):
+                if found:
+                    break
+                found = self(c)
+            self.known[e] = found
+        return found
+
+
 def map_children(n: N, f: Callable[[Any], Any]) -> N:
     """`n` with `f` applied to its children; `n` itself when none changed."""
     names = n.CHILDREN

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
+
+from ..core.build import const
 
 
 class StringImm(str):
@@ -47,3 +50,16 @@ class Attrs(dict[str, Any]):
         return json.dumps(self, default=str)
 
     __repr__ = __str__
+
+
+def convert(value: Any, span: Any = None) -> Any:
+    """A Python value as the stack has it: numbers as constants, also inside containers; functions as they are."""
+    if isinstance(value, (list, tuple)):
+        return [convert(v) for v in value]
+    if isinstance(value, Mapping):
+        return {k if isinstance(k, str) else convert(k): convert(v) for k, v in value.items()}
+    if isinstance(value, (bool, int, float)):
+        return const(value)
+    if isinstance(value, str):
+        return StringImm(value)
+    return value

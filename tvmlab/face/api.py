@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..core import verify
+from ..core.deep import deep
 from ..core.error import BuildError, ScheduleTypeError, TVMError
 from ..core.node import Buffer
 from ..core.program import Function, Program
@@ -19,6 +20,7 @@ from .handle import Schedule, create_schedule
 SIMPLE_LEAVES_OUT = frozenset({"partition_loops", "promote_registers"})
 
 
+@deep
 def lower(
     inp: Schedule | Program,
     args: Sequence[Any] | None = None,
@@ -42,8 +44,7 @@ def lower(
     chosen = config or current_config()
     if simple_mode:
         chosen = replace(chosen, disabled=chosen.disabled | SIMPLE_LEAVES_OUT)
-    program = pipeline.loops(inp.state, args, name, binds, chosen)
-    return pipeline.run(program, pipeline.READABLE, chosen)
+    return pipeline.readable(inp.state, args, name, binds, chosen)
 
 
 _configs: list[Config] = []
@@ -75,6 +76,7 @@ def as_target(target: Any) -> Target:
     return made
 
 
+@deep
 def build(
     inputs: Any,
     args: Sequence[Any] | None = None,
@@ -123,7 +125,8 @@ def create_prim_func(ops: Any, index_dtype_override: str | None = None) -> Funct
 def refuse_open(program: Program) -> None:
     """Open obligations, and variables that no argument gives, stop a build."""
     if program.notes:
-        raise BuildError("open-obligations", "this schedule is not complete", where=program.notes)
+        owed = [line for note in program.notes for line in note.splitlines()]
+        raise BuildError("open-obligations", "this schedule is not complete", where=owed)
     missing = pipeline.unbound(program)
     if missing:
         names = ", ".join(f"`{v.name}`" for v in missing)

@@ -12,8 +12,8 @@ from typing import Any
 from ..core.affine import to_expr
 from ..core.build import const
 from ..core.error import MissingName
-from ..core.node import Buffer, Const, Expr, IterVar, Load, Range, Stmt
-from ..core.walk import walk
+from ..core.node import Buffer, Const, Expr, IterVar, Load, Range, Stmt, Var
+from ..core.walk import substitute, walk
 from ..expr.scan import ScanOp
 from ..expr.tensor import ComputeOp, Operation, PlaceholderOp, Tensor, post_order
 from ..lowering import pipeline
@@ -35,11 +35,12 @@ def InferBound(sch: Schedule) -> dict[IterVar, Range]:
     """The range of every axis that gets a loop, or that a loop is derived from."""
     bounds = Bounds(normalise(sch.state))
     found: dict[IterVar, Range] = {}
+    own = {v: a.var for d in bounds.of.values() for a, x in d.loop.items() for v in x.terms if isinstance(v, Var)}
     for d in bounds.of.values():
         for a, n in d.sizes.items():
-            lo = d.low.get(a)
-            dtype = a.var.dtype
-            found[a] = Range(const(0, dtype) if lo is None else to_expr(lo, dtype), to_expr(n, dtype))
+            lo, dtype = d.low.get(a), a.var.dtype
+            low = const(0, dtype) if lo is None else to_expr(lo, dtype)
+            found[a] = Range(substitute(low, own), substitute(to_expr(n, dtype), own))
     return found
 
 
@@ -55,7 +56,7 @@ def ScheduleOps(sch: Schedule, bounds: Any = None, debug_keep_trivial_loop: bool
 
 def AutoInlineElemWise(sch: Schedule) -> None:
     """Inline every compute whose reads are at exactly its own axes, in order."""
-    _inline(sch, lambda op, x: [i for i in x.indices] == [a.var for a in op.axis])
+    _inline(sch, lambda op, x: list(x.indices) == [a.var for a in op.axis])
 
 
 def AutoInlineBroadcast(sch: Schedule) -> None:
@@ -69,7 +70,7 @@ def AutoInlineInjective(sch: Schedule) -> None:
 
 
 def _broadcasts(op: ComputeOp, x: Load) -> bool:
-    own = {a.var: k for k, a in enumerate(op.axis)}
+    own: dict[Any, int] = {a.var: k for k, a in enumerate(op.axis)}
     places = [own.get(i, -1) for i in x.indices if not isinstance(i, Const)]
     return -1 not in places and places == sorted(set(places))
 
@@ -107,7 +108,7 @@ def GetSubGraph(outputs: Sequence[Tensor], inputs: Sequence[Tensor], include_inp
 
     def depends(op: Operation) -> bool:
         if op not in between:
-            between[op] = op in ends or any([depends(t.op) for t in op.inputs])
+            between[op] = op in ends or any([depends(t.op) for t in op.inputs])  # noqa: C419
         return between[op]
 
     found = [op for op in post_order([t.op for t in outputs]) if depends(op)]
@@ -138,7 +139,7 @@ def ScanGetBody(scan: ScanOp) -> list[Operation]:
     def visit(op: Operation) -> bool:
         if op not in depends:
             depends[op] = False
-            depends[op] = any([visit(t.op) for t in op.inputs])
+            depends[op] = any([visit(t.op) for t in op.inputs])  # noqa: C419
             if depends[op]:
                 found.append(op)
         return depends[op]
@@ -193,4 +194,3 @@ def __getattr__(name: str) -> Any:
 
     close = get_close_matches(name, __all__, 4) or __all__
     raise MissingName("unknown-name", f"there is no te.schedule.{name}", legal=[f"te.schedule.{n}" for n in close])
-

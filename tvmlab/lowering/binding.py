@@ -1,6 +1,6 @@
 """Declared buffers of a statement of one's own, bound to the memory they stand for.
 
-    declared  w: float32[16, 64], strides [s, 1], offset o       real  region A[yo*16 : +16, 0 : 64] of float32[1024, 64]
+    declared  w: float32[16, 64], strides [s, 1], offset o     its region  A[yo*16 : +16, 0 : 64] of float32[1024, 64]
     s = 64,  o = yo*1024,  w[i, k] = A[yo*16 + i, k],  w's pointer = A's pointer, o elements on
 
 Elements are accessed through the real buffer with all its indices, so passes see what they always see. Addresses are
@@ -25,6 +25,7 @@ from ..core.node import (
     Broadcast,
     Buffer,
     Call,
+    Const,
     Expr,
     For,
     Let,
@@ -104,14 +105,17 @@ def fit(declared: Sequence[Lin | None], found: Sequence[Lin]) -> list[int] | Non
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A declared buffer and its region. `kept`: the region's dimension of each declared one; `offset`, `strides`: in memory."""
+    """A declared buffer and its region.
+
+    `kept`: the region's dimension of each declared one. `offset`, `strides`: in memory (None: it has no strides).
+    """
 
     declared: Buffer
     region: Region
     kept: tuple[int, ...]
     offset: Lin
     strides: tuple[Lin, ...] | None
-    mask: int  # 1: it is read, 2: it is written
+    mask: int  # 1: it is read, 2: it is written, 3: both
 
     @property
     def extents(self) -> tuple[Lin, ...]:
@@ -136,8 +140,9 @@ class View:
 class Binder:
     """The bindings of one use of a statement. `who`: begins the sentence of every refusal."""
 
-    def __init__(self, who: str, facts: Facts) -> None:
-        self.who, self.facts = who, facts
+    def __init__(self, who: str, facts: Facts, updates: bool = False) -> None:
+        """`updates`: the statement adds to its outputs, so it reads them too, whatever its pointers say."""
+        self.who, self.facts, self.updates = who, facts, updates
         self.views: dict[Buffer, View] = {}
         self.by_data: dict[Var, View] = {}
         self.values: dict[Any, Lin] = {}
@@ -156,7 +161,7 @@ class Binder:
                 "a region may have further dimensions only where they are 1",
             )
         self._check_kind(declared, region)
-        view = self._view(declared, region, tuple(kept), mask)
+        view = self._view(declared, region, tuple(kept), 3 if self.updates and mask == 2 else mask)
         self.views[declared] = self.by_data[declared.data] = view
         for n, m in zip(declared.shape, view.extents, strict=True):
             self.assign(n, m, f"the shape of {declared.name}")
@@ -165,12 +170,12 @@ class Binder:
 
     def assign(self, e: Expr, value: Lin, what: str) -> None:
         """A declared variable has this value; what was declared as a number must be it."""
-        have = self.values.get(e) if isinstance(e, Var) else lin(e, self.facts, self.values)
-        if have is None:
-            self.values[e] = value
-            self.source[e] = what
-        elif not zero(have - value):
-            first = f" (it is {_text(have)} by {self.source[e]})" if e in self.source else ""  # type: ignore[index]
+        if isinstance(e, Var) and e not in self.values:
+            self.values[e], self.source[e] = value, what
+            return
+        have = lin(e, self.facts, self.values)
+        if not zero(have - value):
+            first = f" (it is {_text(have)} by {self.source[e]})" if isinstance(e, Var) and e in self.source else ""
             raise self.refuse("intrin-variable", f"{what} is declared as {show(e)}{first}, but is {_text(value)} here")
 
     def _check_kind(self, declared: Buffer, region: Region) -> None:
@@ -188,8 +193,8 @@ class Binder:
         if real.align % declared.align:
             raise self.refuse(
                 "intrin-alignment",
-                f"buffer {declared.name} needs memory aligned to {declared.align} bytes, that of {region.name} is aligned to "
-                f"{real.align}",
+                f"buffer {declared.name} needs memory aligned to {declared.align} bytes, that of {region.name} is "
+                f"aligned to {real.align}",
                 hint="lower with binds={tensor: a buffer with that data_alignment}, or declare a smaller one",
             )
 
@@ -272,7 +277,8 @@ class Binder:
                 steps = ", ".join(map(_text, found))
                 raise self.refuse(
                     "intrin-compact",
-                    f"buffer {view.declared.name} is declared compact and its address is taken, but its region has gaps",
+                    f"buffer {view.declared.name} is declared compact and its address is taken, but its region has "
+                    "gaps",
                     [_declared_text(view.declared), f"region    {view.region}, strides [{steps}]"],
                     f"declare the buffer with strides=[{', '.join(_stride_names(view))}], or copy the region with "
                     "cache_read or cache_write",
@@ -383,13 +389,16 @@ class _Rewriter:
         gaps: tuple[Expr, ...] = ()  # a pointer to all of a region with gaps says so: what lies between is another's
         if zero(at - view.offset) and not view.compact and zero(lin(room, self.binder.facts) - view.span):
             gaps = tuple(map(wide_expr, (*view.extents, *self.binder.need_strides(view))))
+        if view.mask == 3 and isinstance(mask, Const):
+            mask = const(mask.value | 1)
         return replace(n, args=(view.region.buffer.data, wide_expr(at), room, mask, *gaps))
 
     def array(self, a: Expr) -> Expr:
         """A buffer as an argument of a packed function: all of a real one, or an array over the region."""
         view = self.binder.by_data.get(a) if isinstance(a, Var) else None
         if view is None:
-            return self.visit(a)
+            made: Expr = self.visit(a)
+            return made
         if view.region.whole and len(view.kept) == view.region.buffer.ndim:
             return view.region.buffer.data
         numbers = (*view.extents, *self.binder.need_strides(view))

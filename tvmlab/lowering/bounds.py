@@ -12,13 +12,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..core.affine import Atom, Facts, Lin, lin, loads, nonneg, number, opaque, relax, to_expr, upper, var
+from ..core.affine import Atom, Facts, Lin, lin, loads, nonneg, number, opaque, reads_memory, relax, to_expr, upper, var
 from ..core.build import binary
 from ..core.node import OPAQUE, Expr, IterVar, Range, Reduce, Var
 from ..core.text import identifier
 from ..expr.intrin import TensorComputeOp
 from ..schedule import relations as rel
-from ..schedule.scopes import default_scope, rank, thread_rank
+from ..schedule.scopes import default_scope, is_virtual, rank, thread_key, thread_rank
 from ..schedule.state import Stage, is_input
 from .normalise import Ready
 
@@ -46,12 +46,17 @@ class Bounds:
         self.ready = ready
         self.of: dict[int, Domain] = {}
         self.outside: list[tuple[Stage, Stage]] = []  # producers attached where these consumers are not
+        self.private: dict[tuple[int, IterVar], tuple[Stage, Stage, IterVar]] = {}  # of threads they are outside of
         self.table = {s.index: s for s in ready.stages}
+        self.reads: dict[int, list[tuple[Domain, Any]]] = {}  # of each producer: (consumer, indices), see `_reads`
+        self.scan_inits = {t for s in ready.stages for t in getattr(s.op, "init", ())}
         self.facts = Facts()
         for stage in reversed(ready.stages):
             if not is_input(stage):
                 self.of[stage.index] = made = self._domain(stage)
                 self._learn(made)
+                for tensor, indices in self._reads(stage):
+                    self.reads.setdefault(ready.home[tensor], []).append((made, indices))
 
     def _learn(self, d: Domain) -> None:
         for v, (lo, hi) in d.facts.ranges.items():
@@ -78,7 +83,8 @@ class Bounds:
         leaves = parent.stage.leaves
         if at.axis not in leaves:
             return []
-        return [*parent.path[: len(parent.path) - len(leaves)], *((parent.stage, a) for a in leaves[: leaves.index(at.axis) + 1])]
+        around = parent.path[: len(parent.path) - len(leaves)]
+        return [*around, *((parent.stage, a) for a in leaves[: leaves.index(at.axis) + 1])]
 
     def _outer_facts(self, outer: list[tuple[Stage, IterVar]]) -> Facts:
         if not outer:
@@ -102,6 +108,8 @@ class Bounds:
             low[stage.op.axis[0]], extent[stage.op.axis[0]] = scan.env[scan.stage.op.axis[0].var], number(1)
             return low, extent
         if stage.is_output or not stage.op.axis or stage.op.kind == "scan" or self._is_scan_init(stage):
+            for consumer, _ in self.reads.get(stage.index, ()):
+                self._under(stage, consumer)
             return low, extent
         region = self._needed(stage, outer)
         if region is not None:
@@ -111,22 +119,22 @@ class Bounds:
         return low, extent
 
     def _is_scan_init(self, stage: Stage) -> bool:
-        return any(t in stage.op.outputs for d in self.of.values() for t in getattr(d.stage.op, "init", ()))
+        return any(t in self.scan_inits for t in stage.op.outputs)
 
     def _loops(self, d: Domain, facts: Facts, outer: list[tuple[Stage, IterVar]]) -> None:
         """Loop variables of the leaves, with their ranges; values of all axes; the tensor expression's variables."""
         stage = d.stage
         labels = self.ready.state.labels
         d.threads = {a.thread_tag: Var(a.name, a.dtype) for a in stage.env_threads}
-        open_threads = {tag: var(v) for s, _ in outer for tag, v in self.of[s.index].threads.items()}
+        open_threads: dict[Any, Lin] = {tag: var(v) for s, _ in outer for tag, v in self.of[s.index].threads.items()}
         open_threads.update(
-            {t.thread_tag: self.of[s.index].loop[a] for s, a in outer if (t := s.mark(a).thread) is not None}
+            {thread_key(t): self.of[s.index].loop[a] for s, a in outer if (t := s.mark(a).thread) is not None}
         )
         for leaf in stage.leaves:
             thread = stage.mark(leaf).thread
             extent = d.sizes[leaf]
-            if thread is not None and thread.thread_tag in open_threads:
-                d.loop[leaf] = open_threads[thread.thread_tag]
+            if thread is not None and thread_key(thread) in open_threads:
+                d.loop[leaf] = open_threads[thread_key(thread)]
                 for v in d.loop[leaf].terms:
                     if v not in facts.ranges:  # launched around a scan, as many as its stages bind
                         facts = facts.with_range(v, number(0), extent - 1)
@@ -151,31 +159,29 @@ class Bounds:
         """The region of the producer, per dimension; None: all of it."""
         total: list[tuple[Lin, Lin]] | None = None
         layers = self._scope(stage, outer)
-        for consumer in self.of.values():
-            for read in self._reads(consumer.stage, stage):
-                region = self._region(read, consumer, stage, outer, layers)
-                if region is None:
-                    return None
-                total = region if total is None else [self._union(a, b, consumer) for a, b in zip(total, region, strict=True)]
+        for consumer, read in self.reads.get(stage.index, ()):
+            if not self._under(stage, consumer):
+                return None
+            region = self._region(read, consumer, stage, outer, layers)
+            if region is None:
+                return None
+            if total is not None:
+                region = [self._union(a, b, consumer) for a, b in zip(total, region, strict=True)]
+            total = region
         if total is None:
             return None
         return [self._sized(t, d, stage, k) for k, (t, d) in enumerate(zip(total, self._declared(stage), strict=True))]
 
-    def _reads(self, consumer: Stage, producer: Stage) -> Iterable[Any]:
-        """The indices (or ranges) with which a consumer reads a producer; None for a consumer that reads all of it."""
+    def _reads(self, consumer: Stage) -> Iterable[tuple[Any, Any]]:
+        """The tensors a consumer reads, each time with the indices (or ranges); None where it reads all of a tensor."""
         bodies = self.ready.bodies.get(consumer.index)
-        outputs = producer.op.outputs
         if isinstance(consumer.op, TensorComputeOp):
-            yield from (r for t, r in zip(consumer.op.call.tensors, consumer.op.input_regions, strict=True) if t in outputs)
-            return
-        if bodies is None:
-            if any(t in outputs for t in consumer.op.inputs):
-                yield None
-            return
-        for b in bodies[:1] if isinstance(bodies[0], Reduce) else bodies:
-            for x in loads(b):
-                if x.buffer in outputs:
-                    yield x.indices
+            yield from zip(consumer.op.call.tensors, consumer.op.input_regions, strict=True)
+        elif bodies is None:
+            yield from ((t, None) for t in consumer.op.inputs)
+        else:
+            for b in bodies[:1] if isinstance(bodies[0], Reduce) else bodies:
+                yield from ((x.buffer, x.indices) for x in loads(b) if x.buffer in self.ready.home)
 
     def _region(
         self, indices: Any, consumer: Domain, stage: Stage, outer: list[tuple[Stage, IterVar]], scope: str
@@ -183,27 +189,23 @@ class Bounds:
         if indices is None:
             return None
         relaxed = self._relaxed(consumer, stage, outer, scope)
-        if relaxed is None:
-            return None
         region = []
         for e, declared in zip(indices, self._declared(stage), strict=True):
             first = lin(e.min if isinstance(e, Range) else e, consumer.facts, consumer.env)
             last = first + lin(e.extent, consumer.facts, consumer.env) - 1 if isinstance(e, Range) else first
             lo, hi = relax(first, consumer.facts, relaxed, -1), relax(last, consumer.facts, relaxed, 1)
-            if lo is None or hi is None or _depends(lo, relaxed) or _depends(hi, relaxed):
+            if lo is None or hi is None or not (_known(lo, relaxed) and _known(hi, relaxed)):
                 lo, hi = declared[0], declared[0] + declared[1] - 1
             region.append((lo, hi))
         return region
 
     def _relaxed(
         self, consumer: Domain, stage: Stage, outer: list[tuple[Stage, IterVar]], scope: str
-    ) -> list[Var] | None:
+    ) -> list[Var]:
         """The loop variables of the consumer that the producer's region must cover."""
         inside = {a for _, a in outer}
-        at = stage.attach
-        if at.kind == "at" and at.axis not in {a for _, a in consumer.path}:
-            self._not_under(stage, consumer.stage)
-            return None
+        fixed = {_single(self.of[s.index].loop[a]) for s, a in outer}
+        fixed.update(v for s, _ in outer for v in self.of[s.index].threads.values())
         storage = rank(scope) or 0
         found: list[Var] = []
         for s, a in consumer.path:
@@ -213,16 +215,30 @@ class Bounds:
                 continue
             level = None if thread is None else thread_rank(thread.thread_tag)
             over = a not in inside if level is None else storage <= level
+            if thread is not None and is_virtual(thread.thread_tag):  # a loop of its own: it does not exist outside
+                over = over or a not in inside
             if over or (thread is not None and thread.thread_tag == "threadIdx.x" and scope.startswith("warp")):
                 found.append(variable)
+            elif level is not None and variable not in fixed:
+                self.private.setdefault((stage.index, a), (stage, s, a))
         return found
 
     def _loop_value(self, s: Stage, a: IterVar, consumer: Domain) -> Lin:
         return (consumer if s.index == consumer.stage.index else self.of[s.index]).loop[a]
 
-    def _not_under(self, stage: Stage, consumer: Stage) -> None:
-        if (stage, consumer) not in self.outside:
-            self.outside.append((stage, consumer))
+    def _under(self, stage: Stage, consumer: Domain) -> bool:
+        """Is the consumer's read inside the loop that the producer is attached to? If not, remember it."""
+        at = stage.attach
+        if at.kind != "at":
+            return True
+        path = consumer.path
+        if consumer.stage.op.kind == "scan":  # it reads the initial values before its own loop
+            path = path[: len(path) - len(consumer.stage.leaves)]
+        if any(a is at.axis for _, a in path):
+            return True
+        if (stage, consumer.stage) not in self.outside:
+            self.outside.append((stage, consumer.stage))
+        return False
 
     def _declared(self, stage: Stage) -> list[tuple[Lin, Lin]]:
         return [(lin(a.dom.min), lin(a.dom.extent)) for a in stage.op.axis if a.dom is not None]
@@ -266,6 +282,11 @@ def _pick(op: str, a: Lin, b: Lin, facts: Facts) -> Lin:
 
 def _single(x: Lin) -> Var | None:
     return next((a for a in x.terms if isinstance(a, Var)), None)
+
+
+def _known(x: Lin, relaxed: list[Var]) -> bool:
+    """A bound that no relaxed loop and nothing in memory decides."""
+    return not reads_memory(to_expr(x)) and not _depends(x, relaxed)
 
 
 def _depends(x: Lin, variables: list[Var]) -> bool:

@@ -1,11 +1,11 @@
 """Reductions whose iterations run on several threads: partial sums per thread, then an all-reduce.
 
-    for tx in thread("threadIdx.x", 32):
-        part[0] = 0
-        for ko in range(n//32):                    # the serial part of the reduction, if any
-            part[0] += A[ko*32 + tx]
-        total[0] = allreduce_sum(part[0], over=[tx])
-        if tx == 0: B[0] = total[0]
+for tx in thread("threadIdx.x", 32):
+    part[0] = 0
+    for ko in range(n//32):                    # the serial part of the reduction, if any
+        part[0] += A[ko*32 + tx]
+    total[0] = allreduce_sum(part[0], over=[tx])
+    if tx == 0: B[0] = total[0]
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..core.build import all_, binary, const, is_const
 from ..core.error import ScheduleError
-from ..core.node import Alloc, AllReduce, Buffer, Expr, If, Load, Reduce, Stmt, Store, Var
+from ..core.node import Alloc, AllReduce, Buffer, Expr, If, IterVar, Load, Reduce, Stmt, Store, Var
 from ..core.text import identifier, show
 from ..core.walk import seq
 from ..expr.reduce import combine
@@ -29,8 +29,13 @@ if TYPE_CHECKING:
 
 
 def threads_first(stage: Stage) -> Stage:
-    """The threads of a reduction stand outside its serial loops, wherever the schedule has them: data, threads, serial."""
+    """Threads stand outside a reduction's serial loops, wherever the schedule has them: data, threads, serial."""
     reducing = rel.derived_from(stage, stage.op.reduce_axis)
+    first = next((k for k, a in enumerate(stage.leaves) if a in reducing), len(stage.leaves))
+    rest = stage.leaves[first:]
+    inner = [a for a in rest if a not in reducing and stage.mark(a).thread is not None]
+    if inner:  # each thread starts its own sum, then runs all of the loops
+        stage = replace(stage, leaves=(*stage.leaves[:first], *inner, *[a for a in rest if a not in inner]))
     over = [a for a in stage.leaves if a in reducing and stage.mark(a).thread is not None]
     data = [a for a in stage.leaves if a not in reducing]
     if not over or any(a in reducing for a in stage.leaves[: len(data)]):
@@ -112,7 +117,8 @@ def _check_threads(stage: Stage, d: Domain, over: list[IterVar]) -> None:
         if d.sizes[a].terms:
             raise ScheduleError(
                 "cross-thread-extent",
-                f"the reduction of {stage.name} runs on {tag}, whose extent must be a number, not {show(to_expr(d.sizes[a]))}",
+                f"the reduction of {stage.name} runs on {tag}, whose extent must be a number, "
+                f"not {show(to_expr(d.sizes[a]))}",
                 hint=f"split `{a.name}` by the number of threads and bind the inner part",
             )
 

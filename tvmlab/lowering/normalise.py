@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..core.node import Expr, IterVar, Load
-from ..core.walk import rewrite, substitute
-from ..expr.tensor import ComputeOp, Tensor, substitute_many
+from ..core.node import Expr, IterVar
+from ..expr.tensor import ComputeOp, Tensor
 from ..schedule.state import Attach, Fuse, Rebase, Split, Stage, State
 from .crossthread import threads_first
+from .inline import inline
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Ready:
 
 def normalise(state: State) -> Ready:
     """Substitute inlined stages into their readers; repair attach points that were split or fused since."""
-    inlined: dict[Tensor, tuple[ComputeOp, Expr]] = {}
+    inlined: dict[Tensor, ComputeOp] = {}
     bodies: dict[int, tuple[Expr, ...]] = {}
     home: dict[Any, int] = {}
     kept: list[Stage] = []
@@ -42,14 +42,14 @@ def normalise(state: State) -> Ready:
     for stage in state.in_order:
         op = stage.op
         home.update(dict.fromkeys(op.outputs, stage.index))
-        if isinstance(op, ComputeOp):
-            bodies[stage.index] = _inline(op.body, inlined) if inlined else op.body
         if stage.attach.kind == "inline":
             if op.outputs[0] not in opaque:
-                inlined[op.outputs[0]] = (op, bodies[stage.index][0])  # type: ignore[assignment]
+                inlined[op.outputs[0]] = op  # type: ignore[assignment]
                 continue
             remarks.append(f"{stage.name} is read by an operation that is no te.compute: it stays at the root")
             stage = replace(stage, attach=Attach())
+        if isinstance(op, ComputeOp):
+            bodies[stage.index] = inline(op, inlined) if inlined else op.body
         place = state.attach_of(stage)
         kept.append(stage if place is stage.attach else replace(stage, attach=place))
     table = {s.index: s for s in kept}
@@ -59,17 +59,6 @@ def normalise(state: State) -> Ready:
                 table[index] = replace(table[index], attach=Attach("at", scan.index, scan.op.axis[0]))
     kept = list(table.values())
     return Ready(state, tuple(threads_first(_repair(s, table)) for s in kept), home, bodies, tuple(remarks))
-
-
-def _inline(bodies: tuple[Expr, ...], inlined: Mapping[Tensor, tuple[ComputeOp, Expr]]) -> tuple[Expr, ...]:
-    def rule(x: Any) -> Any:
-        found = inlined.get(x.buffer) if isinstance(x, Load) else None
-        if found is None:
-            return None
-        op, body = found
-        return substitute(body, dict(zip((a.var for a in op.axis), x.indices, strict=True)))
-
-    return substitute_many(bodies, lambda b: rewrite(b, rule))
 
 
 def _repair(stage: Stage, table: Mapping[int, Stage]) -> Stage:
@@ -104,7 +93,8 @@ def cell(scan: Any, home: Mapping[Any, int], table: Mapping[int, Stage]) -> list
     def visit(t: Any) -> bool:
         if t not in depends:
             depends[t] = False
-            depends[t] = any([visit(x) for x in t.op.inputs])
+            below = [visit(x) for x in t.op.inputs]  # each of them: visiting notes what it finds
+            depends[t] = any(below)
             if depends[t] and t.op not in updates and home.get(t) in table:
                 found[home[t]] = None
         return depends[t]

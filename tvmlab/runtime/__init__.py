@@ -1,5 +1,10 @@
 """Running programs: devices and arrays, modules, timing, packed functions."""
 
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
+
+from ..core.error import MissingName
 from .array import NDArray, array, empty, from_dlpack
 from .device import Device, DeviceError, cpu, device
 from .measure import BenchmarkResult, Comparison, compare
@@ -11,3 +16,17 @@ __all__ = [
     "empty", "enabled", "from_dlpack", "get_global_func", "list_global_func_names", "load_module", "register_func",
     "remove_global_func",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Classic names of values and modules: `runtime.convert`, `runtime.ndarray.array`."""
+    if name in ("convert", "String"):
+        from ..expr import attrs
+
+        return attrs.convert if name == "convert" else attrs.StringImm
+    if name == "ndarray":
+        return import_module(f"{__name__}.array")
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    close = get_close_matches(name, [*__all__, "convert", "String", "ndarray"], n=4)
+    raise MissingName("unknown-name", f"there is no runtime.{name}", legal=[f"runtime.{n}" for n in close])

@@ -137,7 +137,11 @@ def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
 
 
 def empty(
-    shape: Any, dtype: Any = "float32", device: Device | None = None, mem_scope: str | None = None, ctx: Device | None = None
+    shape: Any,
+    dtype: Any = "float32",
+    device: Device | None = None,
+    mem_scope: str | None = None,
+    ctx: Device | None = None,
 ) -> NDArray:
     """An array of undefined contents. `ctx`: release 0.6's `device`."""
     where = (device or ctx or cpu()).require()

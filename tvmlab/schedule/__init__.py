@@ -5,7 +5,7 @@ from typing import Any
 
 def __getattr__(name: str) -> Any:
     """Release 0.6's `tvm.schedule`: te.schedule, which is above this folder (`tvm.schedule.InferBound`)."""
-    if name.startswith("_") or not name[0].isupper():
+    if name.startswith("_") or not (name[0].isupper() or name == "create_schedule"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from ..face import introspect
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..core.deep import deep
 from ..core.error import ScheduleError
 from ..core.node import IterVar
 from ..expr.tensor import Operation
@@ -116,6 +117,10 @@ class Trace:
 
         return to_code(self, schedule)
 
+    def __repr__(self) -> str:
+        return f"trace of {', '.join(op.name for op in self.outputs)}, {len(self)} steps\n{self.to_code()}"
+
+    @deep
     def _evaluate(self) -> None:
         if self.parent is None or self.step is None:
             self._state = initial(self.outputs)
@@ -140,5 +145,5 @@ def _identified(before: State, after: State, number: int, step: Step, results: A
     axes = [a for a in (results if isinstance(results, tuple) else (results,)) if isinstance(a, IterVar)]
     labels = dict(after.labels)
     if len(axes) == len(step.names):
-        labels.update(zip(axes, step.names, strict=True))
+        labels.update({a: n for a, n in zip(axes, step.names, strict=True) if n.strip("_")})  # `_` names nothing
     return replace(after, refs=refs, labels=labels)

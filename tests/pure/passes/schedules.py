@@ -1,9 +1,12 @@
 """What the tests of passes on real schedules share: loops without and with a pass, and results by the interpreter."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from tvmlab.face.api import build, lower
 from tvmlab.lowering.config import Config
+from tvmlab.lowering.pipeline import problems
 
 QUIET = frozenset({"promote_registers", "partition_loops", "hoist_guards"})  # passes that would change the picture
 
@@ -16,6 +19,12 @@ def with_(s, args, **options):
     return without(s, args, **options)
 
 
+def owed(s, args):
+    """Raise what the schedule owes: one thing."""
+    (error,) = problems(s.state, args)
+    raise error
+
+
 def pictures(golden, s, args, name, **options):
     """Golden files of the loops before and after the pass, which must differ."""
     before, after = without(s, args, name, **options), with_(s, args, **options)
@@ -26,7 +35,8 @@ def pictures(golden, s, args, name, **options):
 
 
 def run(s, args, arrays, target="interp", config=None):
-    """The last array as the program leaves it, from NaN; the others are its inputs."""
+    """The last array as the program leaves it, from NaN; the others are its inputs. Each pass's result is verified."""
+    config = replace(config or Config(), check=True)
     out = np.full(arrays[-1].shape, np.nan, arrays[-1].dtype)
     build(s, args, target, config=config)(*arrays[:-1], out)
     return out

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.pure.passes.ir import buffer, ints, load, loop, nodes, program, same_result, store
-from tests.pure.passes.schedules import numbers, pictures, run, with_, without
+from tests.pure.passes.schedules import numbers, owed, pictures, run, with_, without
 from tvmlab import te
 from tvmlab.core.error import BuildError, LabError
 from tvmlab.core.node import Alloc, Attr, Barrier, Call, Const, Evaluate, For, If
@@ -123,7 +123,7 @@ def two_stages_of_tiles():
 def test_what_the_same_iteration_computes_is_not_there_ahead():
     s, args = two_stages(both=False)
     with pytest.raises(LabError, match=r"double buffer Q over `i`: it reads P, which the same iteration") as e:
-        with_(s, args)
+        owed(s, args)
     assert "double buffer P too" in e.value.legal
 
 
@@ -180,11 +180,49 @@ def test_a_stage_at_the_root_is_an_open_obligation():
     assert "B is double buffered, but computed at the root" in str(e.value)
 
 
+def test_virtual_threads_are_not_the_loop(golden):
+    """Attached at a virtual thread inside a loop, the copies alternate over the loop; at the root there is none."""
+    s, args = row_sums(8, factor=4)
+    C, B = args[1], s[args[1]].op.input_tensors[0]
+    io, ii = s[C].leaf_iter_vars[:2]
+    s[C].bind(ii, te.thread_axis("vthread"))
+    s[B].compute_at(s[C], ii)
+    golden(with_(s, args))
+    a = numbers(8, 6)
+    assert (run(s, args, [a, a[:, 0]]) == 2 * a.sum(1)).all()
+    s[C].bind(io, te.thread_axis("vthread", name="outer"))
+    assert "there is no loop to run ahead in" in str(with_(s, args))
+
+
+@pytest.mark.parametrize("split", [1, 2])
+def test_virtual_threads_that_repeat_the_mark(split):
+    """A guard on the thread stands around the mark: each thread has its own, on one widened buffer."""
+    (i,), (v,) = ints("i"), ints("v")
+    a, b, c = buffer("A", 8), buffer("B", 2), buffer("C", 8)
+    mark = Attr("double_buffer", b, i, seq(store(b, 0, load(a, i * 2 + v)), store(c, i * 2 + v, load(b, 0))))
+    rows = loop(i, 4, Alloc(b, If(i * 2 + v < 7, mark)))
+    before = program((a, c), loop(v, 2, rows, kind="vthread", thread="vthread"))
+    same_result(before, double_buffer(get("virtual_threads")(before), Config(split_loop=split)))
+
+
+def test_a_part_of_the_iterations_may_need_nothing_of_it():
+    """The last tile has one row; the loop over the others is empty, with all that was in it."""
+    A = te.placeholder((5, 4), name="A")
+    B = te.compute((5, 4), lambda i, j: A[i, j] * 2.0, name="B")
+    C = te.compute((5, 4), lambda i, j: B[i, j] + 1.0, name="C")
+    s = create_schedule(C.op)
+    s[B].compute_at(s[C], s[C].split(C.op.axis[0], factor=4)[1])
+    s[B].double_buffer()
+    a = numbers(5, 4)
+    for split in (1, 2, 4):
+        assert (run(s, [A, C], [a, a], config=Config(split_loop=split)) == 2 * a + 1).all()
+
+
 def test_a_parallel_loop_has_no_next_iteration():
     s, args = row_sums()
     s[args[1]].parallel(s[args[1]].op.axis[0])
     with pytest.raises(LabError, match="double buffer B: the loop it is computed in, `i`, is parallel"):
-        with_(s, args)
+        owed(s, args)
 
 
 def test_an_argument_has_one_copy():
@@ -195,7 +233,7 @@ def test_an_argument_has_one_copy():
     s[B].compute_at(s[C], C.op.axis[0])
     s[B].double_buffer()
     with pytest.raises(LabError, match="double buffer B: its memory is not allocated inside the loop `i`"):
-        with_(s, [A, B, C])
+        owed(s, [A, B, C])
 
 
 def hand(make):

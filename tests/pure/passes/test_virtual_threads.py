@@ -82,6 +82,20 @@ def test_a_guard_that_depends_on_the_thread(golden):
     assert (run(s, [A, C], [a, a]) == a * 2 + 1).all()
 
 
+def test_what_is_computed_outside_of_a_virtual_thread_serves_all():
+    """B at the outer thread holds the rows of the inner threads too."""
+    A = te.placeholder((8,), name="A")
+    B = te.compute((8,), lambda i: A[i] * 2.0, name="B")
+    C = te.compute((8,), lambda i: B[i] + 1.0, name="C")
+    s = create_schedule(C.op)
+    io, ii = s[C].split(C.op.axis[0], nparts=2)
+    s[C].bind(io, te.thread_axis("vthread", name="vx"))
+    s[C].bind(ii, te.thread_axis("vthread", name="vy"))
+    s[B].compute_at(s[C], io)
+    a = numbers(8)
+    assert (run(s, [A, C], [a, a]) == a * 2 + 1).all()
+
+
 def test_sixteen_threads_run_in_a_loop():
     s, args = matmul(32, threads=16)
     assert any(f.var.name == "vx_s" for f in nodes(with_(s, args), For))
@@ -108,7 +122,8 @@ def test_the_number_of_threads_must_be_constant():
     s = create_schedule(C.op)
     io, ii = s[C].split(C.op.axis[0], factor=4)
     s[C].bind(io, te.thread_axis("vthread"))
-    assert "C.i.outer is bound to vthread, whose extent must be a constant" in str(with_(s, [A, C]))  # as a comment
+    note = "`io` (C.i.outer) is bound to vthread, whose extent must be a constant"
+    assert note in str(with_(s, [A, C]))  # as a comment
     with pytest.raises(BuildError, match="not complete"):
         build(s, [A, C], "interp")
     with pytest.raises(LabError, match=r"axis i\.outer of stage C.*must be a constant"):
@@ -203,3 +218,8 @@ def test_without_the_pass_a_native_target_has_no_such_loop():
     s, args = matmul()
     assert [f for f in nodes(without(s, args, "virtual_threads"), For) if f.kind == "vthread"]
     assert not [f for f in nodes(with_(s, args), For) if f.kind == "vthread"]
+
+
+def test_a_schedule_shows_its_threads():
+    s, args = matmul()
+    assert "io (2) vthread" in repr(s)

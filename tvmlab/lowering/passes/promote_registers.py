@@ -12,6 +12,7 @@
 The loop is the outermost serial one in which every store goes to such an accumulator: the store and all reads of that
 buffer use one index, which names outer variables and unrolled loops only, one element for each of their values. All
 indices of the tile are constants once its loops are unrolled, so code generators keep it in registers.
+A local buffer that is a register tile already (small, its indices constant once unrolled) is left as it is.
 Where nothing initialises the tile just before the loop, it is loaded. Guards and masks go along. The arithmetic and its
 order stay, so the results are the same bits.
 """
@@ -29,7 +30,7 @@ from ...core.affine import Facts
 from ...core.cells import one_to_one
 from ...core.node import Alloc, Attr, Buffer, Const, Expr, For, If, LetStmt, Load, Ramp, Seq, Stmt, Store, Var
 from ...core.program import Program
-from ...core.walk import constant, identical, map_children, replace, seq, substitute, variables, walk
+from ...core.walk import children, constant, identical, map_children, replace, seq, substitute, variables, walk
 from ..config import DEFAULT, Config
 
 MAX_BYTES = 4096  # twice the vector registers of AVX-512
@@ -39,31 +40,66 @@ Path = tuple[Stmt, ...]
 
 
 def promote_registers(program: Program, config: Config = DEFAULT) -> Program:
-    return program.map_bodies(lambda body: _stmt(body, Facts()))
+    return program.map_bodies(lambda body: _Promoter(register_tiles(body)).stmt(body, Facts()))
 
 
-def _stmt(s: Stmt, facts: Facts) -> Stmt:
-    if isinstance(s, Seq):
-        return _seq(s, facts)
-    if isinstance(s, For):
-        tiles = _tiles(s, facts)
-        if tiles:
-            return _promoted(s, tiles, [])
-        facts = facts.with_loop(s.var, s.lo, s.extent)
-    elif isinstance(s, If) and not affine.reads_memory(s.cond):
-        then = _stmt(s.then, facts.with_condition(s.cond))
-        other = None if s.other is None else _stmt(s.other, facts)
-        return s if then is s.then and other is s.other else replace(s, then=then, other=other)
-    return map_children(s, lambda c: _stmt(c, facts) if isinstance(c, Stmt) else c)
+def register_tiles(body: Stmt) -> set[Any]:
+    """Handles of local buffers that are register tiles as they are: small, every index constant once unrolled."""
+    found: set[Any] = set()
+    other: set[Any] = set()
+
+    def visit(s: Any, unrolled: frozenset[Any]) -> None:
+        if isinstance(s, Alloc) and s.buffer.scope == "local":
+            size = s.buffer.size
+            if size is not None and size * dt.nbytes(s.buffer.dtype) <= MAX_BYTES:
+                found.add(s.buffer.data)
+        if isinstance(s, (Load, Store)):
+            plain = s.mask is None and all(v in unrolled for i in s.indices for v in variables(i))
+            if not plain:
+                other.add(s.buffer.data)
+        if isinstance(s, For) and s.kind == "unrolled" and constant(s.extent) is not None:
+            unrolled |= {s.var}
+        for c in children(s):
+            visit(c, unrolled)
+
+    visit(body, frozenset())
+    return found - other
 
 
-def _seq(s: Seq, facts: Facts) -> Stmt:
-    """A reduction loop takes the initialisations just before it along."""
-    made: list[Stmt] = []
-    for x in s.stmts:
-        tiles = _tiles(x, facts) if isinstance(x, For) else None
-        made.append(_promoted(x, tiles, made) if isinstance(x, For) and tiles else _stmt(x, facts))
-    return s if len(made) == len(s.stmts) and all(a is b for a, b in zip(made, s.stmts, strict=True)) else seq(*made)
+class _Promoter:
+    """`registers`: buffers that code generators keep in registers without this pass."""
+
+    def __init__(self, registers: set[Any]) -> None:
+        self.registers = registers
+
+    def stmt(self, s: Stmt, facts: Facts) -> Stmt:
+        if isinstance(s, Seq):
+            return self.seq(s, facts)
+        if isinstance(s, For):
+            tiles = self.tiles(s, facts)
+            if tiles:
+                return _promoted(s, tiles, [])
+            facts = facts.with_loop(s.var, s.lo, s.extent)
+        elif isinstance(s, If) and not affine.reads_memory(s.cond):
+            then = self.stmt(s.then, facts.with_condition(s.cond))
+            other = None if s.other is None else self.stmt(s.other, facts)
+            return s if then is s.then and other is s.other else replace(s, then=then, other=other)
+        return map_children(s, lambda c: self.stmt(c, facts) if isinstance(c, Stmt) else c)
+
+    def seq(self, s: Seq, facts: Facts) -> Stmt:
+        """A reduction loop takes the initialisations just before it along."""
+        made: list[Stmt] = []
+        for x in s.stmts:
+            tiles = self.tiles(x, facts) if isinstance(x, For) else None
+            made.append(_promoted(x, tiles, made) if isinstance(x, For) and tiles else self.stmt(x, facts))
+        same = len(made) == len(s.stmts) and all(a is b for a, b in zip(made, s.stmts, strict=True))
+        return s if same else seq(*made)
+
+    def tiles(self, loop: For, facts: Facts) -> list[Tile] | None:
+        tiles = _tiles(loop, facts)
+        if tiles and all(t.update.buffer.data in self.registers for t in tiles):
+            return None
+        return tiles
 
 
 def _promoted(s: For, tiles: list[Tile], before: list[Stmt]) -> Stmt:

@@ -16,7 +16,7 @@ from typing import Any
 
 from ...core import affine, build
 from ...core import dtype as dt
-from ...core.affine import Facts, conjuncts, reads_memory
+from ...core.affine import Facts, conjuncts, touches_memory
 from ...core.node import (
     NOP,
     Alloc,
@@ -39,11 +39,11 @@ from ...core.node import (
     Var,
 )
 from ...core.program import Program
-from ...core.walk import identical, map_children, replace, seq, substitute
+from ...core.walk import Holds, identical, map_children, replace, seq, substitute
 from ..config import DEFAULT, Config
 
 UNIT_KINDS = frozenset({"serial", "unrolled", "vectorized", "parallel"})
-NO_FACTS = Facts()
+NO_FACTS = affine.NOTHING
 
 
 def simplify(program: Program, config: Config = DEFAULT) -> Program:
@@ -60,6 +60,7 @@ class Simplifier:
         self.keep_unit_loops = keep_unit_loops
         self.values: dict[Any, Expr] = {}
         self.buffers: dict[Any, Buffer] = {}
+        self.reads_memory = Holds(touches_memory)
 
     # ------------------------------------------------------------ expressions
 
@@ -92,7 +93,7 @@ class Simplifier:
         """Arithmetic or comparison of index variables only."""
         if type(e) is Bin and dt.is_float(e.a.dtype):
             return False
-        return not reads_memory(e)
+        return not self.reads_memory(e)
 
     def _load(self, e: Load, facts: Facts) -> Load:
         made = map_children(e, lambda c: self.index(c, facts))
@@ -112,7 +113,7 @@ class Simplifier:
         return Select(c, a, b) if type(e) is Select else replace(e, args=(c, a, b))
 
     def knowing(self, cond: Expr, facts: Facts) -> Facts:
-        if dt.lanes(cond.dtype) > 1 or reads_memory(cond):
+        if dt.lanes(cond.dtype) > 1 or self.reads_memory(cond):
             return facts
         return facts.with_condition(cond)
 
@@ -174,7 +175,7 @@ class Simplifier:
         if type(value) in (Const, Var):
             self.values[v] = value
             return self.stmt(s.body, facts)
-        if v.dtype in ("int32", "int64") and not reads_memory(value):
+        if v.dtype in ("int32", "int64") and not self.reads_memory(value):
             form = affine.lin(value, facts)
             facts = facts.with_range(v, form, form)
         body = self.stmt(s.body, facts)

@@ -243,7 +243,7 @@ def _view(c: Any, e: Call, values: list[str]) -> Argument:
 
 
 def _whole(c: Any, buffer: Buffer, pointer: str, values: list[str]) -> Argument:
-    seen = buffer.logical or buffer
+    seen = buffer.owner
     c.forget(c.place(buffer))
     base = c.lin(seen.offset) if seen.offset is not None else Lin(0)
     at = (

@@ -6,14 +6,13 @@ import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from ...core import dtype as dt
 from ...core.error import BuildError
 from ...core.node import For, Stmt, Store, Var
 from ...core.program import Function, Program
 from ...core.walk import children
 from ..base import Compiled, Target
+from ..cabi import C_TYPES, halves_as_bits
 from . import cache, export, imports, jit
 from .builder import Module
 from .calls import PACKED, Callbacks
@@ -132,45 +131,23 @@ def _refuse(name: str, why: str) -> Callable[[Sequence[Any], Sequence[Any]], Non
     return call
 
 
-C_TYPES: dict[str, Any] = {
-    "ptr": ctypes.c_void_p, "i8": ctypes.c_int8, "i16": ctypes.c_int16, "i32": ctypes.c_int32, "i64": ctypes.c_int64,
-    "float": ctypes.c_float, "double": ctypes.c_double,
-}  # fmt: skip
-
-
 def make_calls(
     fn: Function, library: Any, fails: bool, callbacks: Callbacks | None, threads: Threads | None
 ) -> tuple[Any, Any]:
     """(raw(*addresses, *numbers), call(arrays, numbers)). Both raise what goes wrong, and keep alive what they need."""
-    parameters = signature(fn)
-    # "restype None" where nothing can fail: one check less per call
-    entry = ctypes.CFUNCTYPE(ctypes.c_int32 if fails else None, *[C_TYPES[t] for _, t in parameters])(
-        library[symbol_of(fn)]
-    )
+    dtypes = [p.dtype if isinstance(p, Var) else None for p, _ in signature(fn)]
+    passed = [ctypes.c_void_p if d is None else C_TYPES[d] for d in dtypes]
+    # no result where nothing can fail: one check less per call
+    entry = ctypes.CFUNCTYPE(ctypes.c_int32 if fails else None, *passed)(library[symbol_of(fn)])
     entry.alive = (library, callbacks, threads)  # type: ignore[attr-defined]
-    raw: Any = entry
     if fails:
         entry.errcheck = _checker(fn.name, callbacks)  # type: ignore[assignment]
-    halves = [i for i, (p, _) in enumerate(parameters) if isinstance(p, Var) and p.dtype == "float16"]
-    if halves:
-        raw = _with_halves(entry, halves)
+    raw = halves_as_bits(entry, dtypes)
 
     def call(arrays: Sequence[Any], scalars: Sequence[Any]) -> None:
         raw(*[a.ctypes.data for a in arrays], *scalars)
 
     return raw, call
-
-
-def _with_halves(entry: Any, halves: list[int]) -> Callable[..., Any]:
-    """float16 numbers are passed as their bits: C has no such type."""
-
-    def raw(*args: Any) -> Any:
-        passed = list(args)
-        for i in halves:
-            passed[i] = int(np.float16(passed[i]).view(np.int16))
-        return entry(*passed)
-
-    return raw
 
 
 def _checker(name: str, callbacks: Callbacks | None) -> Callable[..., None]:

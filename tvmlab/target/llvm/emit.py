@@ -29,7 +29,7 @@ from ...core.node import (
     Var,
     While,
 )  # fmt: skip
-from ...core.program import Function, Program
+from ...core.program import Function, Program, loop_name
 from ...core.text import show
 from ...core.walk import walk
 from .builder import Module
@@ -276,12 +276,7 @@ class Body(Values):
 
 def constant_bytes(buffer: Buffer) -> int | None:
     """Bytes of a buffer of known size."""
-    count = 1
-    for extent in buffer.shape:
-        if type(extent) is not Const:
-            return None
-        count *= int(extent.value)
-    return count * dt.nbytes(buffer.dtype)
+    return None if buffer.size is None else buffer.size * dt.nbytes(buffer.dtype)
 
 
 def _inside_parallel(root: Stmt, inner: Stmt, serial: bool) -> bool:
@@ -335,10 +330,10 @@ def refused(program: Program) -> BuildError | None:
     for fn in program.functions:
         for s in walk(fn.body):
             if type(s) is For and s.kind in ("thread", "vthread"):
-                tag = f" (bound to {s.thread})" if s.thread else ""
                 return BuildError(
                     "thread-loop",
-                    f"the loop `{s.var.name}`{tag} runs on threads of a block, which the target llvm does not have",
+                    f"the loop {loop_name(s)} is bound to {s.thread or s.kind}: the target llvm has no threads of a "
+                    "block",
                     where=[repr(s).splitlines()[0]],
                     legal=["parallel", "serial", "the target interp"],
                 )
@@ -408,6 +403,3 @@ def emit_module(program: Program, module: Module) -> Module:
     for fn in program.functions:
         emit_function(module, fn)
     return module
-
-
-__all__ = ["Body", "emit_module", "refused", "signature"]

@@ -211,11 +211,16 @@ def link(code: bytes, exports: tuple[str, ...], imports: dict[str, int]) -> Any:
             raise BuildError("link", f"the compiled program cannot be linked: {e}") from None
 
 
+def lacking(cpu: str) -> list[str]:
+    """What this machine's CPU does not have of a micro-architecture level."""
+    return [feature for feature in LEVELS.get(cpu, ()) if not host_features().get(feature)]
+
+
 def runnable(made: Settings) -> str:
     """Why this machine cannot run the code, or ""."""
     if not made.native:
         return f"it was compiled for `{made.triple}`, and this machine is `{host_triple()}`"
-    missing = [f for level, needs in LEVELS.items() if made.cpu == level for f in needs if not host_features().get(f)]
+    missing = lacking(made.cpu)
     return f"it was compiled for `{made.cpu}`, and this CPU lacks {', '.join(missing)}" if missing else ""
 
 

@@ -342,6 +342,3 @@ class Threads:
         return {
             **self.addresses, "tvmlab_busy": ctypes.addressof(BUSY), "tvmlab_threads": ctypes.addressof(self.count)
         }  # fmt: skip
-
-
-__all__ = ["BUSY", "IN_PROCESS", "Threads", "launch", "standalone"]
