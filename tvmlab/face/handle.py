@@ -109,7 +109,7 @@ class Schedule(Shown):
                 why = "which was undone" if undone else "which this schedule has not taken: another handle has"
                 raise ScheduleValueError(
                     "untaken-step",
-                    f"`{label}` was made by step {number}, {trace.step!r}, {why}",
+                    f"`{label}` was made by step {number}, `{to_code(trace).splitlines()[-1]}`, {why}",
                     hint="take that step again",
                 )
 
@@ -230,7 +230,7 @@ class StageHandle(Shown):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in primitives.names() or not takes_stage(name):
             raise AttributeError(_unknown(f"stage {self.record.name}", name, schedule_level=False))
-        return _method(self.schedule, name, self.index)
+        return _method(self.schedule, name, self.record.index)
 
     @property
     def group(self) -> GroupHandle | None:
