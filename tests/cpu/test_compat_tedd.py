@@ -119,7 +119,7 @@ def test_pictures_show_the_whole_label(name):
     root = ET.fromstring(picture.svg)
     words = " ".join(t.text or "" for t in root.iter("{http://www.w3.org/2000/svg}text"))
     assert "C.local" in words and "Stage_2" not in words, "HTML-like labels were not drawn"
-    assert set(picture._repr_mimebundle_()) == {"text/plain", "image/svg+xml"}
+    assert set(picture._repr_mimebundle_()) == {"text/plain", "image/svg+xml", "image/png"}
     assert re.search(r"C\.local", repr(picture))
 
 

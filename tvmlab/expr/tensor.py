@@ -18,7 +18,7 @@ from ..core.error import ExpressionError, TVMError
 from ..core.hooks import Shown
 from ..core.node import DATA, REDUCE, Expr, IterVar, Load, Operand, Range, Reduce, Var
 from ..core.text import show
-from ..core.walk import replace, substitute_buffers, walk
+from ..core.walk import replace, size, substitute_buffers, walk
 from .attrs import Attrs
 
 
@@ -216,6 +216,7 @@ class ComputeOp(Operation):
     ) -> None:
         super().__init__(name, tag, attrs)
         self.axis, self.body = tuple(axis), tuple(body)
+        _check_size(self)
         _check_bodies(self)
         first = self.body[0]
         self.reduce_axis = tuple(first.axes) if isinstance(first, Reduce) else ()
@@ -250,6 +251,25 @@ def substitute_many(bodies: tuple[Expr, ...], f: Callable[[Expr], Expr]) -> tupl
         return tuple(replace(made, index=i, dtype=b.dtype) for i, b in enumerate(bodies))
     mapped = tuple(f(b) for b in bodies)
     return bodies if all(a is b for a, b in zip(mapped, bodies, strict=True)) else mapped
+
+
+SIZE_LIMIT = 100_000  # nodes of one operation's expressions, written out
+
+
+def _check_size(op: ComputeOp) -> None:
+    """`x = x*x` twenty times over is a small graph, but a million multiplications."""
+    total = sum(map(size, op.body))
+    if total > SIZE_LIMIT:
+        raise ExpressionError(
+            "expression-size",
+            f"the expression of {op.name} is {shorter(total)} nodes long, the limit is {SIZE_LIMIT}",
+            hint="a part that is used several times is computed each time: give it a te.compute of its own and read that",
+        )
+
+
+def shorter(n: int) -> str:
+    """A number of nodes, the huge ones rounded."""
+    return str(n) if n < 10**7 else f"about {float(min(n, 10**300)):.0e}"
 
 
 def _check_bodies(op: ComputeOp) -> None:

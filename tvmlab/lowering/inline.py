@@ -4,7 +4,7 @@
     C[i] = B[i]*2          B inlined:    ->
 
 The expression is made once, from the reader down. A stage that is read twice is copied twice, and its producers then
-four times: what would grow beyond LIMIT nodes is refused before it is made.
+four times: what would grow beyond the limit is refused before it is made.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from ..core.affine import loads
 from ..core.error import ScheduleError
 from ..core.node import Expr, Load, Var
 from ..core.walk import map_children, walk
-from ..expr.tensor import ComputeOp, Tensor, substitute_many
-
-LIMIT = 100_000
+from ..expr.tensor import SIZE_LIMIT, ComputeOp, Tensor, shorter, substitute_many
 
 Inlined = Mapping[Tensor, ComputeOp]
 
@@ -47,13 +45,13 @@ def refuse_explosion(op: ComputeOp, inlined: Inlined) -> None:
     for tensor in reversed(list(inlined)):
         if copies[tensor]:
             size += copies[tensor] * _count(inlined[tensor].body[0], copies[tensor], inlined, copies)
-    if size <= LIMIT:
+    if size <= SIZE_LIMIT:
         return
     often = sorted((t for t in inlined if copies[t] > 1), key=lambda t: copies[t])
     raise ScheduleError(
         "inline-explosion",
-        f"inlining makes the expression of {op.name} {_number(size)} nodes long (the limit is {LIMIT})",
-        where=[f"{t.op.name} is copied {_number(copies[t])} times" for t in often[:: max(1, len(often) // 5)]],
+        f"inlining makes the expression of {op.name} {shorter(size)} nodes long (the limit is {SIZE_LIMIT})",
+        where=[f"{t.op.name} is copied {shorter(copies[t])} times" for t in often[:: max(1, len(often) // 5)]],
         legal=[f"s[{t.op.name}].compute_root()" for t in often[:: max(1, len(often) // 5)]],
         hint="a stage that is read more than once is copied for each read: compute some of them once instead",
     )
@@ -65,7 +63,3 @@ def _count(body: Expr, times: int, inlined: Inlined, copies: Counter[Tensor]) ->
         if x.buffer in inlined:
             copies[x.buffer] += times
     return sum(1 for _ in walk(body))
-
-
-def _number(n: int) -> str:
-    return str(n) if n < 10**7 else f"about {float(min(n, 10**300)):.0e}"

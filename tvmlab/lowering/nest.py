@@ -50,6 +50,7 @@ from ..schedule.state import Fuse, Stage, Transform, is_input
 from .bounds import Bounds, Domain
 from .crossthread import cross_thread
 from .normalise import Ready
+from .passes.simplify import Simplifier
 from .opaque import SPECIAL, adopt_scan
 from .tensorize import position as tensorized_leaf
 from .tensorize import tensorized
@@ -326,7 +327,11 @@ class Nest:
         return tuple(to_expr(x) for x in position)
 
     def value(self, e: Expr, env: Mapping[Any, Lin], facts: Facts) -> Expr:
-        """A tensor expression over loop variables and buffers."""
+        """A tensor expression over loop variables and buffers, decided conditions gone."""
+        made = self.located_value(e, env, facts)
+        return made if made is e else Simplifier(False).expr(made, facts)  # type: ignore[no-any-return]
+
+    def located_value(self, e: Expr, env: Mapping[Any, Lin], facts: Facts) -> Expr:
         t = type(e)
         if t is Load and e.buffer in self.ready.home:  # type: ignore[attr-defined]
             return self.element(e, env, facts)  # type: ignore[arg-type]
@@ -336,11 +341,10 @@ class Nest:
         if t is Bin and dt.is_int(e.dtype) and e.dtype in ("int32", "int64") and not self.has_loads(e):
             return form_expr(lin(e, facts, env), e.dtype)
         if t is Bin and e.op in NEGATED:  # type: ignore[attr-defined]
-            made = map_children(e, lambda c: self.value(c, env, facts))
+            made = map_children(e, lambda c: self.located_value(c, env, facts))
             settled = decide(made, facts)
             return made if settled is None else const(settled, "bool")
-        made = map_children(e, lambda c: self.value(c, env, facts))
-        return simplify(made, facts) if made is not e and _is_choice(made) else made
+        return map_children(e, lambda c: self.located_value(c, env, facts))
 
     def element(self, e: Load, env: Mapping[Any, Lin], facts: Facts) -> Expr:
         position = [self.position(i, env, facts) for i in e.indices]
@@ -357,7 +361,7 @@ class Nest:
 
     def position(self, i: Expr, env: Mapping[Any, Lin], facts: Facts) -> Lin:
         if self.has_loads(i):
-            return lin(self.value(i, env, facts), facts)
+            return lin(self.located_value(i, env, facts), facts)
         return lin(i, facts, env)
 
     def guards(self, stage: Stage, d: Domain, values: Mapping[IterVar, Lin], facts: Facts) -> list[tuple[Expr, Lin]]:
@@ -444,10 +448,3 @@ def aligned(stage: Stage, shape: Sequence[Expr]) -> tuple[Expr, ...] | None:
         strides.insert(0, step)
         step = simplify(binary("*", step, shape[k]))
     return tuple(strides)
-
-
-def _is_choice(e: Expr) -> bool:
-    """Logic, or a choice by it: what may be settled once its parts are known."""
-    if isinstance(e, Call):
-        return e.name == "if_then_else"
-    return isinstance(e, (Select, Not)) or (isinstance(e, Bin) and e.op in LOGIC)

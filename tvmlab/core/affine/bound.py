@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 from .. import dtype as dt
@@ -12,6 +13,8 @@ from ..walk import walk
 from . import arith
 from .facts import NOTHING, Facts
 from .form import Atom, Lin, number, product
+
+LONG_CHOICE = 60  # nodes
 
 
 def lower(x: Lin, facts: Facts) -> Lin | None:
@@ -121,6 +124,8 @@ def _opaque_bound(e: Expr, facts: Facts, sign: int, over: frozenset[int] | None)
             return keep if (e.op == "min") == (sign > 0) else None
         return arith.extreme(e.op, a, b, NOTHING)
     if isinstance(e, Select) or (isinstance(e, Call) and e.name == "if_then_else"):
+        if _is_long(e):
+            return None
         then, other = (e.then, e.other) if isinstance(e, Select) else e.args[1:]
         a, b = (_bound(arith.lin(s, facts), facts, sign, over) for s in (then, other))
         return None if a is None or b is None else arith.extreme("max" if sign > 0 else "min", a, b, NOTHING)
@@ -131,6 +136,11 @@ def _opaque_bound(e: Expr, facts: Facts, sign: int, over: frozenset[int] | None)
     if isinstance(e, Cast) and dt.is_int(e.value.dtype) and dt.bits(e.value.dtype) <= 16:
         return number(int(dt.limits(e.value.dtype)[1 if sign > 0 else 0]))
     return None
+
+
+def _is_long(e: Expr) -> bool:
+    """Too long a choice of choices to be worth bounding: every part has facts of its own."""
+    return next(islice(walk(e), LONG_CHOICE, None), None) is not None
 
 
 def bounds(x: Lin, facts: Facts) -> tuple[int | None, int | None]:

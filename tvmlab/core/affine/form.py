@@ -8,19 +8,22 @@ from .. import build
 from ..node import Bin, Const, Expr, Node, Var
 
 
+WIDE = 2**31
+
+
 class Atom:
     """A term that is not a variable: op `//`, `%` (of two forms), `*` (of atoms), `expr` (opaque)."""
 
-    __slots__ = ("args", "key", "op")
+    __slots__ = ("args", "hash", "key", "op")
 
     def __init__(self, op: str, args: tuple[Any, ...], key: tuple[Any, ...]) -> None:
-        self.op, self.args, self.key = op, args, key
+        self.op, self.args, self.key, self.hash = op, args, key, hash(key)
 
     def __hash__(self) -> int:
-        return hash(self.key)
+        return self.hash
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Atom) and self.key == other.key
+        return self is other or (isinstance(other, Atom) and self.hash == other.hash and self.key == other.key)
 
 
 class Lin:
@@ -151,8 +154,13 @@ def multiplied(parts: tuple[Any, ...]) -> Any:
 
 
 def to_expr(x: Lin, dtype: str = "int32") -> Expr:
-    """Positive terms first, then the negative ones, the constant last (first, in `7 - i`)."""
+    """Positive terms first, then the negative ones, the constant last (first, in `7 - i`).
+
+    Numbers that int32 does not hold make it int64.
+    """
     total: Expr | None = None
+    if dtype == "int32" and not (-WIDE <= x.const < WIDE and all(abs(c) < WIDE for c in x.terms.values())):
+        dtype = "int64"
     if x.const > 0 and x.terms and all(c < 0 for c in x.terms.values()):
         total, x = Const(x.const, dtype), Lin(x.terms)
     for positive in (True, False):
