@@ -324,7 +324,7 @@ class Nest:
     def value(self, e: Expr, env: Mapping[Any, Lin], facts: Facts) -> Expr:
         """A tensor expression over loop variables and buffers, decided conditions gone."""
         made = self.located_value(e, env, facts)
-        return made if made is e else Simplifier(False).expr(made, facts)  # type: ignore[no-any-return]
+        return made if made is e else Simplifier(False).expr(made, facts)
 
     def located_value(self, e: Expr, env: Mapping[Any, Lin], facts: Facts) -> Expr:
         t = type(e)
