@@ -17,7 +17,6 @@ from ..core.affine import to_expr as form_expr
 from ..core.build import all_, binary, const, is_const
 from ..core.error import ScheduleError
 from ..core.node import (
-    LOGIC,
     NOP,
     OPAQUE,
     Alloc,
@@ -32,9 +31,7 @@ from ..core.node import (
     IterVar,
     LetStmt,
     Load,
-    Not,
     Reduce,
-    Select,
     Stmt,
     Store,
     Var,
@@ -50,8 +47,8 @@ from ..schedule.state import Fuse, Stage, Transform, is_input
 from .bounds import Bounds, Domain
 from .crossthread import cross_thread
 from .normalise import Ready
-from .passes.simplify import Simplifier
 from .opaque import SPECIAL, adopt_scan
+from .passes.simplify import Simplifier
 from .tensorize import position as tensorized_leaf
 from .tensorize import tensorized
 
