@@ -1,9 +1,9 @@
 """From domains to loops: each stage's nest, its producers inside the loops they are attached to.
 
-    Alloc P                      a producer attached at loop a
-    for a:
-        <P's nest>
-        <rest of the consumer>
+Alloc P                      a producer attached at loop a
+for a:
+    <P's nest>
+    <rest of the consumer>
 """
 
 from __future__ import annotations
@@ -212,9 +212,7 @@ class Nest:
             loads.append(Load(self.buffers[t], self.target(t, d, d.values), t.dtype))
         sources = tuple(self.value(x, d.env, facts) for x in r.sources)
         results = combine(r.combiner, tuple(loads), sources)
-        stores = [
-            Store(x.buffer, x.indices, v, None, self.origin(stage)) for x, v in zip(loads, results, strict=True)
-        ]
+        stores = [Store(x.buffer, x.indices, v, None, self.origin(stage)) for x, v in zip(loads, results, strict=True)]
         body = together(stores)
         if not is_const(r.cond):
             cond = simplify(self.value(r.cond, d.env, facts), facts)
@@ -376,8 +374,11 @@ class Nest:
             if a in values:
                 ask(values[a], d.sizes[a])
         for a in stage.op.axis:
-            if a.dom is None or (d.low[a] - lin(a.dom.min)).is_const() and d.low[a].key == lin(a.dom.min).key and (
-                d.sizes[a].key == lin(a.dom.extent).key
+            if (
+                a.dom is None
+                or (d.low[a] - lin(a.dom.min)).is_const()
+                and d.low[a].key == lin(a.dom.min).key
+                and (d.sizes[a].key == lin(a.dom.extent).key)
             ):
                 continue
             place, first = d.low[a] + values[a], lin(a.dom.min)

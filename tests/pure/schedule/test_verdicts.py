@@ -94,8 +94,9 @@ def test_against_brute_force(seed):
 @pytest.mark.parametrize("split", [False, True])
 def test_every_mark_on_every_loop(program, split):
     """Legal if and only if the iterations, run at once, do not meet."""
-    cases = (program(random.Random(seed)) for seed in range(99))
-    case = next(c for c in cases if all(e.size > 3 for e in case_arrays(c)))
+    case = next(
+        c for c in (program(random.Random(seed)) for seed in range(99)) if all(e.size > 3 for e in case_arrays(c))
+    )
     s = case.schedule
     if split:
         for h in s.stages:

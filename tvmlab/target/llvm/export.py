@@ -38,7 +38,7 @@ def export(program: Program, target: Target, path: str | Path) -> str:
     if path.suffix not in kinds:
         raise BuildError("export-kind", f"cannot export to `{path.name}`: unknown kind of file", legal=kinds)
     text, made = standalone_text(program, target), jit.settings(target)
-    work = effort(program, text)
+    work = effort(program)
     if path.suffix == ".ll":
         path.write_text(text)
     elif path.suffix == ".s":

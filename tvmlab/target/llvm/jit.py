@@ -132,16 +132,14 @@ def optimise(module: Any, tm: Any, work: str) -> None:
     """LLVM's passes. `work` is what the program is made of:
 
     loops    LLVM's pipeline with its loop vectoriser and unroller, since there are scalar loops for it
-    vectors  the pipeline without these
-    long     many explicit vectors, unrolled: registers and simpler instructions only (a 500 x 500 matmul with its
-             remainders, 940 lines: 2.6 ms instead of 13.5, and as fast to run)
+    vectors  all innermost loops hold explicit vectors: registers and simpler instructions only (a 500 x 500 matmul with
+             its remainders, 940 lines: 2.6 ms instead of 13.5, and as fast to run; see steady.py for what is missed)
     """
     module.data_layout = str(tm.target_data)
     options = llvm.create_pipeline_tuning_options(speed_level=OPT_LEVEL)
-    options.loop_vectorization = options.loop_interleaving = options.loop_unrolling = work == "loops"
     options.slp_vectorization = False
     passes = llvm.create_pass_builder(tm, options)
-    if work != "long":
+    if work == "loops":
         passes.getModulePassManager().run(module, passes)
         return
     manager = llvm.create_new_module_pass_manager()
