@@ -190,6 +190,18 @@ def same(a: Any, b: Any, names: dict[Any, Any] | None = None) -> bool:
     return type(a) is type(b) and _paired(a, b, names)
 
 
+def fingerprint(x: Any, numbers: dict[Any, int] | None = None) -> Any:
+    """A hashable form of the structure: equal where `same` is true. Variables, buffers and axes count by their order."""
+    numbers = {} if numbers is None else numbers
+    if isinstance(x, Node) and not isinstance(x, Var):
+        return (type(x).__name__, *[fingerprint(getattr(x, f), numbers) for f in x.FIELDS if f != "origin"])
+    if isinstance(x, tuple):
+        return tuple([fingerprint(part, numbers) for part in x])
+    if isinstance(x, (str, int, float, bool)) or x is None:
+        return x
+    return (type(x).__name__, numbers.setdefault(x, len(numbers)), x.dtype if isinstance(x, Var) else "")
+
+
 def _paired(a: Any, b: Any, names: dict[Any, Any]) -> bool:
     if a in names or ("back", b) in names:
         return names.get(a) is b and names.get(("back", b)) is a

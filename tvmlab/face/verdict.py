@@ -116,10 +116,11 @@ def _lowered(trace: Trace, by_passes: bool) -> tuple[str, tuple[LabError, ...]]:
 
 
 def arguments(trace: Trace) -> list[Any]:
-    """The inputs and the outputs of a schedule, in order: what a function of it takes."""
+    """The inputs, the outputs and the scalars of a schedule, in order: what a function of it takes."""
     first = trace.prefix(0).state
     inputs = [t for s in first.in_order if is_input(s) for t in s.op.outputs]
-    return [*inputs, *(t for op in trace.outputs for t in op.outputs if t not in inputs)]
+    outputs = [t for op in trace.outputs for t in op.outputs if t not in inputs]
+    return [*inputs, *outputs, *pipeline.scalars(trace.state)]
 
 
 def clashing(state: State, primitive: str, args: dict[str, Any]) -> str:
@@ -169,10 +170,7 @@ def _candidates(state: State, stage: Stage, primitive: str, args: dict[str, Any]
     elif primitive in ("compute_at", "compute_inline"):
         found = _places(state, stage)
     elif primitive == "fuse":
-        found = [
-            _together(state, stage, "fuse", a, b)
-            for a, b in zip(stage.leaves, stage.leaves[1:], strict=False)
-        ]
+        found = [_together(state, stage, "fuse", a, b) for a, b in zip(stage.leaves, stage.leaves[1:], strict=False)]
     return found
 
 
@@ -275,5 +273,3 @@ def ask(schedule: Schedule, primitive: str, args: Sequence[Any], kwargs: dict[st
     if takes_stage(primitive) and values and not isinstance(values[0], StageHandle):
         values[0] = schedule[values[0]]
     return verdict(schedule, primitive, dict(schedule.arguments(primitive, values, kwargs)))
-
-

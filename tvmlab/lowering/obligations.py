@@ -158,8 +158,10 @@ def _disagree(state: State, tag: str, stage: Stage, a: IterVar, extent: Lin, oth
 
 def scopes(bounds: Bounds) -> list[ScheduleError]:
     """Memory that is private to threads must be filled inside them."""
-    found = [_private(bounds, *place) for place in bounds.private.values()]
-    settled = {stage.index for stage, _, _ in bounds.private.values()}
+    found = [_private(bounds, *at) for at in bounds.private.values()]
+    spread = [(d.stage, a) for d in bounds.of.values() for a in d.stage.leaves if _is_spread(d.stage, a)]
+    found += [_spread(bounds, *at) for at in spread]
+    settled = {stage.index for stage, *_ in bounds.private.values()} | {stage.index for stage, _ in spread}
     for d in bounds.of.values():
         stage = d.stage
         if is_input(stage) or stage.is_output or not stage.scope or stage.index in settled:
@@ -187,6 +189,29 @@ def _in_loop(d: Domain) -> bool:
     """Is the stage attached inside a loop? Virtual threads are none."""
     threads = [s.mark(a).thread for s, a in d.path[: len(d.path) - len(d.stage.leaves)]]
     return any(t is None or not is_virtual(t.thread_tag) for t in threads)
+
+
+def _is_spread(stage: Stage, a: IterVar) -> bool:
+    """Do threads share out the loop that fills memory of which each of them has its own?"""
+    thread = stage.mark(a).thread
+    level = None if thread is None else thread_rank(thread.thread_tag)
+    if thread is None or level is None or is_virtual(thread.thread_tag) or stage.is_output or not stage.scope:
+        return False
+    return (rank(stage.scope) or 0) > level and not (
+        stage.scope.startswith("warp") and thread.thread_tag == "threadIdx.x"
+    )
+
+
+def _spread(bounds: Bounds, stage: Stage, a: IterVar) -> ScheduleError:
+    tag = stage.mark(a).thread.thread_tag  # type: ignore[union-attr]
+    wide = "global" if tag.startswith("block") else "shared"
+    return ScheduleError(
+        "local-spread",
+        f"{stage.name} is in {stage.scope} memory, of which each thread of {tag} has its own, but its loop "
+        f"{place(_state(bounds), stage, a)} is shared out over these threads: none of them would see the rest",
+        legal=[f's[{stage.name}].set_scope("{wide}")'],
+        hint=f"threads of {tag} meet in {wide} memory; {stage.scope} memory is filled by loops that are not bound",
+    )
 
 
 def _private(bounds: Bounds, stage: Stage, consumer: Stage, a: IterVar) -> ScheduleError:

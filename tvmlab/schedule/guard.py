@@ -28,7 +28,7 @@ def name(state: State, axis: IterVar) -> str:
 
 
 def named(state: State, axis: IterVar) -> str:
-    """"`xo` (C.i.outer)", "`i`": the axis in a sentence about its stage."""
+    """ "`xo` (C.i.outer)", "`i`": the axis in a sentence about its stage."""
     label, owner = name(state, axis), state.owner(axis)
     if label == axis.name or owner is None:
         return f"`{label}`"
@@ -36,7 +36,7 @@ def named(state: State, axis: IterVar) -> str:
 
 
 def place(state: State, stage: Stage, axis: IterVar) -> str:
-    """"`xo` (C.i.outer)", "`C.i`": the axis in a sentence about several stages."""
+    """ "`xo` (C.i.outer)", "`C.i`": the axis in a sentence about several stages."""
     label = name(state, axis)
     return f"`{stage.path(axis)}`" if label == axis.name else f"`{label}` ({stage.path(axis)})"
 

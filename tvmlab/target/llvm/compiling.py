@@ -16,9 +16,10 @@ from ..base import Compiled, Target
 from ..cabi import C_TYPES, halves_as_bits
 from . import cache, export, imports, jit
 from .builder import Module
-from .calls import PACKED, Callbacks
 from .emit import FAILED, NO_MEMORY, emit_module, refused, signature, symbol_of
-from .parallel import IN_PROCESS, Threads
+from .launchers import IN_PROCESS
+from .packed import PACKED, Callbacks
+from .parallel import Threads
 
 FP = {"contract": "contract ", "strict": "", "fast": "fast "}  # the function attribute `fp`
 

@@ -17,6 +17,7 @@ from .. import cabi
 from ..base import Target
 from . import jit
 from .emit import signature, symbol_of
+from .launchers import standalone
 
 LIBRARIES = (".so", ".dylib", ".dll")
 C_NAMES = {"bool": "uint8_t", "float16": "uint16_t", "float32": "float", "float64": "double", "handle": "void *"}
@@ -54,7 +55,6 @@ def export(program: Program, target: Target, path: str | Path) -> str:
 def standalone_text(program: Program, target: Target) -> str:
     """IR that needs nothing of this process."""
     from .compiling import generate
-    from .parallel import standalone
 
     module = generate(program, target)
     if module.sites:

@@ -150,29 +150,31 @@ def optimise(module: Any, tm: Any, work: str) -> None:
     manager.run(module, passes)
 
 
+def _optimised(text: str, made: Settings, work: str) -> tuple[Any, Any]:
+    """The module after LLVM's passes, and its target machine. For holders of the lock."""
+    tm, module = target_machine(made), parse(text, made)
+    optimise(module, tm, work)
+    return module, tm
+
+
 def compile_object(text: str, made: Settings, work: str) -> bytes:
     """IR text -> the bytes of an object file."""
     with _lock:
-        tm = target_machine(made)
-        module = parse(text, made)
-        optimise(module, tm, work)
+        module, tm = _optimised(text, made, work)
         return bytes(tm.emit_object(module))
 
 
 def assembly(text: str, made: Settings, work: str) -> str:
+    """The same as assembly text."""
     with _lock:
-        tm = target_machine(made)
-        module = parse(text, made)
-        optimise(module, tm, work)
+        module, tm = _optimised(text, made, work)
         return str(tm.emit_assembly(module))
 
 
 def optimised(text: str, made: Settings, work: str) -> str:
     """The IR after LLVM's passes."""
     with _lock:
-        module = parse(text, made)
-        optimise(module, target_machine(made), work)
-        return str(module)
+        return str(_optimised(text, made, work)[0])
 
 
 @lru_cache(maxsize=1)

@@ -125,7 +125,7 @@ class Memory(Indexing):
         if e.mask is not None:
             mask, t = self.value(e.mask), self.m.type(place.dtype)
             zero = self.constant(0, place.dtype)
-            return self.lazily(mask, lambda: self._read(place, at), lambda: zero, t)  # type: ignore[attr-defined, no-any-return]
+            return self.lazily(mask, lambda: self._read(place, at), lambda: zero, t)  # type: ignore[attr-defined]
         return self._read(place, at)
 
     def _read(self, place: Place, at: Lin) -> str:
