@@ -26,7 +26,23 @@ from typing import Any
 from ...core import affine, build
 from ...core.affine import Facts, Lin, number
 from ...core.fresh import fresh
-from ...core.node import NOP, Alloc, AllReduce, Attr, Barrier, Call, Const, Expr, For, If, LetStmt, Seq, Stmt, Store, While
+from ...core.node import (
+    NOP,
+    Alloc,
+    AllReduce,
+    Attr,
+    Barrier,
+    Call,
+    Const,
+    Expr,
+    For,
+    If,
+    LetStmt,
+    Seq,
+    Stmt,
+    Store,
+    While,
+)
 from ...core.program import Program
 from ...core.walk import constant, map_children, replace, seq, substitute
 from ..config import DEFAULT, Config
