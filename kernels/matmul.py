@@ -98,17 +98,18 @@ def cpu(
 ) -> tuple[Any, list[Any]]:
     """(schedule, [A, B, C]): a register tile of rows by vectors over panels of B.
 
-    While a panel (k x vectors) fits the second cache and A the third, C stays in registers for the whole of k; otherwise,
-    and where a side is transposed, k is blocked.
+    While a panel (k x vectors) fits the second cache and A the third, C stays in registers for the whole of k;
+    otherwise, and where a side is transposed, k is blocked.
     """
-    args = declare(m, n, k, batch, transpose_a, transpose_b, dtype)
-    s = te.create_schedule(args[2].op)
+    a, b, c = declare(m, n, k, batch, transpose_a, transpose_b, dtype)
+    s = te.create_schedule(c.op)
     large = k > 2048 or m * k * (8 if dtype == "float64" else 4) >= LARGE
     if transpose_a or transpose_b or large:
-        blocked(s, *args, dtype, transpose_a, transpose_b)
+        blocked(s, a, b, c, dtype, transpose_a, transpose_b)
     else:
-        panels(s, *args, dtype, rows=next((r for r in (6, 5, 4) if m % r == 0), 6))
-    return s, args
+        whole = [rows for rows in (6, 5, 4) if m % rows == 0]  # no remainder: less code, sooner compiled
+        panels(s, b, c, dtype, rows=whole[0] if whole else 6)
+    return s, [a, b, c]
 
 
 LARGE = 16 << 20  # bytes of A that do not stay in the third cache while it is read once per panel
@@ -118,7 +119,7 @@ def lanes_of(dtype: str) -> int:
     return _shared.LANES * 4 // (8 if dtype == "float64" else 4)
 
 
-def panels(s: Any, a: Any, b: Any, c: Any, dtype: str, rows: int, vectors: int = 4) -> None:
+def panels(s: Any, b: Any, c: Any, dtype: str, rows: int, vectors: int = 4) -> None:
     """jo, [pack B's panel], io, k, [rows x vectors]: C's tile stays in registers for the whole of k."""
     lanes = lanes_of(dtype)
     panel = s.cache_read(b, "global", [c])
