@@ -30,7 +30,7 @@ help:
 	@echo 'PYTHON=/path/to/python chooses the Python that .venv is made with'
 
 lab: $(LAB)
-	$(BIN)/python -m jupyterlab notebooks/01_first_schedule.ipynb $(ROOT) $(ARGS)
+	$(BIN)/python -m jupyterlab --LabApp.default_url=/lab/tree/notebooks/01_first_schedule.ipynb $(ROOT) $(ARGS)
 
 test: lint types
 	$(PYTEST)

@@ -130,15 +130,15 @@ def test_verdicts_and_moves():
     assert words(html).startswith(
         "illegal : cannot vectorize `k` in stage C.local iterations k = 0 and k = 1 both update C.local"
     )
-    assert "s[C.local].vectorize(j.c)" in words(html)
+    assert "s[T].vectorize(j.c)" in words(html)
     assert f"border-left:3px solid {rich.RED}" in html
     assert f"border-left:3px solid {rich.GREEN}" in shown(s.verdict("unroll", T, k))[1]
 
     moves = s.moves(T, k)
     lines = shown(moves)[0].splitlines()
     assert len(lines) == len(moves) == shown(moves)[1].count("<tr>")
-    assert any(re.match(r"x s\[C\.local\]\.vectorize\(k\) +cannot vectorize `k`", line) for line in lines)
-    assert any(re.match(r"\+ s\.rfactor\(C\.local, k\) +legal", line) for line in lines)
+    assert any(re.match(r"x s\[T\].vectorize\(k\) +cannot vectorize `k`", line) for line in lines)
+    assert any(re.match(r"\+ s\.rfactor\(T, k\) +legal", line) for line in lines)
 
 
 def successor(x):

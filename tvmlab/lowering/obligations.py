@@ -144,8 +144,8 @@ def _common_loops(bounds: Bounds, stage: Stage) -> list[str]:
         return []
     shared = [p for p in paths[0] if all(p[1] in {a for _, a in other} for other in paths[1:])]
     state = _state(bounds)
-    inside = [f"s[{stage.name}].compute_at(s[{s.name}], {name(state, a)})" for s, a in shared]
-    return [*inside, f"s[{stage.name}].compute_root()"]
+    inside = [f"s[{stage.called}].compute_at(s[{s.called}], {name(state, a)})" for s, a in shared]
+    return [*inside, f"s[{stage.called}].compute_root()"]
 
 
 def threads(bounds: Bounds) -> list[ScheduleError]:
@@ -277,7 +277,7 @@ def _spread(bounds: Bounds, stage: Stage, a: IterVar) -> ScheduleError:
         "local-spread",
         f"{stage.name} is in {stage.scope} memory, of which each thread of {tag} has its own, but its loop "
         f"{place(_state(bounds), stage, a)} is shared out over these threads: none of them would see the rest",
-        legal=[f's[{stage.name}].set_scope("{wide}")'],
+        legal=[f's[{stage.called}].set_scope("{wide}")'],
         hint=f"threads of {tag} meet in {wide} memory; {stage.scope} memory is filled by loops that are not bound",
     )
 
@@ -292,8 +292,8 @@ def _private(bounds: Bounds, stage: Stage, consumer: Stage, a: IterVar) -> Sched
         "local-outside",
         f"{stage.name} is in {scope or 'local'} memory, of which each thread of {tag} has its own, but it is computed "
         f"outside of {place(state, consumer, a)}, which is bound to {tag}",
-        legal=[f"s[{stage.name}].compute_at(s[{consumer.name}], {name(state, x)})" for x in after],
-        hint=f'or put it where all threads see it: s[{stage.name}].set_scope("{common}")',
+        legal=[f"s[{stage.called}].compute_at(s[{consumer.called}], {name(state, x)})" for x in after],
+        hint=f'or put it where all threads see it: s[{stage.called}].set_scope("{common}")',
     )
 
 
@@ -322,7 +322,7 @@ def marks(bounds: Bounds) -> list[ScheduleError]:
                 ScheduleError(
                     "double-buffer-root",
                     f"{d.stage.name} is double buffered, but computed at the root: there is no loop to run ahead in",
-                    hint=f"attach it: s[{d.stage.name}].compute_at(consumer, axis)",
+                    hint=f"attach it: s[{d.stage.called}].compute_at(consumer, axis)",
                 )
             )
     return found

@@ -84,7 +84,7 @@ class Graph(graphviz.Digraph):
 
 # ---------------------------------------------------------------- HTML-like labels
 
-INK, QUIET, LINE = "#1F2933", "#6B7785", "#9AA5B1"
+INK, QUIET, LINE, WHITE = "#1F2933", "#6B7785", "#9AA5B1", "#FFFFFF"
 
 
 def html(text: Any) -> str:
@@ -95,7 +95,7 @@ def html(text: Any) -> str:
 def cell(
     text: str,
     port: str = "",
-    colour: str = "#FFFFFF",
+    colour: str = WHITE,
     bold: bool = False,
     span: int = 1,
     align: str = "LEFT",

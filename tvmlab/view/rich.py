@@ -238,10 +238,11 @@ def verdict(v: Verdict) -> str:
 @put("html", Moves)
 def several(found: Moves) -> str:
     """One line a move: its sign, its code, and why not."""
-    cell = '<td style="text-align:left;padding:1px 12px 1px 4px;vertical-align:top">'
+    cell = '<td style="text-align:left;white-space:nowrap;padding:1px 12px 1px 4px;vertical-align:top">'
+    last = cell.replace("nowrap", "normal")
     rows = []
     for m, v in found:
         colour = VERDICTS[SIGNS[v.kind]]
         why = v.reason or "; ".join(o.message for o in v.obligations)
-        rows.append(f"<tr>{cell}{ink(v.kind, colour)}</td>{cell}{code(m.text)}</td>{cell}{ink(why)}</td></tr>")
+        rows.append(f"<tr>{cell}{ink(v.kind, colour)}</td>{cell}{code(m.text)}</td>{last}{ink(why)}</td></tr>")
     return page(f'<table style="border:0;margin:0">{"".join(rows)}</table>')
