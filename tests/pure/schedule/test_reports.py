@@ -211,3 +211,34 @@ def test_elements_that_nobody_needs_are_not_read():
     t = te.create_schedule(E.op)
     t[B].compute_inline()
     assert t.check() == []
+
+
+def virtual(scope=""):
+    """C inside a virtual thread of D, with a virtual thread of its own."""
+    s, A, B, C = chain(13, 7)
+    s[C].bind(C.op.axis[0], te.thread_axis("vthread"))
+    s[B].compute_at(s[C], C.op.axis[1])
+    s[B].bind(B.op.axis[1], te.thread_axis("vthread"))
+    if scope:
+        s[B].set_scope(scope)
+    return s, A, C
+
+
+def test_virtual_threads_of_different_axes_nest():
+    s, A, C = virtual()
+    assert s.check() == []
+    right(s, [A, C], (numbers(13, 7) + 1) * 2, inputs=[numbers(13, 7)])
+
+
+def test_virtual_threads_need_no_barrier():
+    s, A, C = virtual("shared")
+    assert "barrier" not in str(lower(s, [A, C])).lower()
+    right(s, [A, C], (numbers(13, 7) + 1) * 2, inputs=[numbers(13, 7)])
+
+
+@pytest.mark.parametrize("shape", [(3, 0), (0, 3), (0, 0)])
+def test_loops_without_iterations_are_fused_and_split(shape):
+    s, A, B, C = chain(*shape)
+    s[C].split(s[C].fuse(*C.op.axis), 4)
+    s[B].split(s[B].fuse(*B.op.axis), nparts=2)
+    right(s, [A, C], np.zeros(shape, "float32"), inputs=[np.zeros(shape, "float32")])
