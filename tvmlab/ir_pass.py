@@ -44,7 +44,7 @@ def ExprUseVar(expr: Expr, var: Var) -> bool:
 
 
 def VectorizeLoop(stmt: Stmt) -> Stmt:
-    return standard("VectorizeLoop")(stmt)  # type: ignore[no-any-return]
+    return standard("VectorizeLoop")(stmt)
 
 
 def UnrollLoop(
@@ -58,27 +58,27 @@ def UnrollLoop(
 
 
 def LoopPartition(stmt: Stmt, split_const_loop: bool = False) -> Stmt:
-    return standard("LoopPartition", partition_const_loop=bool(split_const_loop))(stmt)  # type: ignore[no-any-return]
+    return standard("LoopPartition", partition_const_loop=bool(split_const_loop))(stmt)
 
 
 def InjectVirtualThread(stmt: Stmt) -> Stmt:
-    return standard("InjectVirtualThread")(stmt)  # type: ignore[no-any-return]
+    return standard("InjectVirtualThread")(stmt)
 
 
 def InjectDoubleBuffer(stmt: Stmt, split_loop: int = 1) -> Stmt:
-    return standard("InjectDoubleBuffer", split_loop=split_loop)(stmt)  # type: ignore[no-any-return]
+    return standard("InjectDoubleBuffer", split_loop=split_loop)(stmt)
 
 
 def StorageRewrite(stmt: Stmt) -> Stmt:
-    return standard("StorageRewrite")(stmt)  # type: ignore[no-any-return]
+    return standard("StorageRewrite")(stmt)
 
 
 def StorageFlatten(stmt: Stmt, extern_buffer: Any = None, cache_line_size: int = 64) -> Stmt:
-    return standard("StorageFlatten")(stmt)  # type: ignore[no-any-return]
+    return standard("StorageFlatten")(stmt)
 
 
 def RemoveNoOp(stmt: Stmt) -> Stmt:
-    return standard("RemoveNoOp")(stmt)  # type: ignore[no-any-return]
+    return standard("RemoveNoOp")(stmt)
 
 
 def UndefinedVars(stmt: Any, defs: Any = ()) -> list[Var]:

@@ -210,9 +210,11 @@ def test_statements_answer_to_their_classic_names():
 def test_structural_equality():
     A, B, s, *_ = scheduled()
     a, b = tvm.lower(s, [A, B]), tvm.lower(s, [A, B])
-    assert tvm.ir.structural_equal(a, b)
+    assert tvm.ir.structural_equal(a, b) and tvm.ir.structural_hash(a) == tvm.ir.structural_hash(b)
     x, y = te.var("x"), te.var("y")
     assert not tvm.ir.structural_equal(x + 1, y + 1) and tvm.ir.structural_equal(x + 1, y + 1, map_free_vars=True)
+    hashes = [tvm.ir.structural_hash(e) for e in (x + 1, y + 1, x + 2)]
+    assert hashes[0] == hashes[1] != hashes[2]
     with pytest.raises(ValueError, match="not structurally equal"):
         tvm.ir.assert_structural_equal(x + 1, x + 2)
 

@@ -139,7 +139,7 @@ def test_verdicts_and_moves():
     assert words(html).startswith(
         "illegal : cannot vectorize `k` in stage C.local iterations k = 0 and k = 1 both update C.local"
     )
-    assert "s[C.local].vectorize(j.c)" in words(html)
+    assert "s[T].vectorize(j.c)" in words(html)
     assert f"border-left:3px solid {rich.RED}" in html
     assert f"border-left:3px solid {rich.GREEN}" in shown(s.verdict("unroll", T, k))[1]
 

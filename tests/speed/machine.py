@@ -64,7 +64,7 @@ def blas() -> str:
 def peak(element: str, lanes: int) -> float:
     """GFLOP/s of one core on nothing but multiply-adds of registers: the best of some runs."""
     made = jit.settings(Target("llvm"))
-    library = jit.link(jit.compile_object(_multiply_adds(element, lanes), made, "long"), ("peak",), {})
+    library = jit.link(jit.compile_object(_multiply_adds(element, lanes), made, "vectors"), ("peak",), {})
     call = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(library["peak"])
     room = np.zeros(lanes * ACCUMULATORS + 64)
     best = 0.0

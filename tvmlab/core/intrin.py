@@ -208,7 +208,25 @@ def _or_number(value: Any) -> Expr:
 power = _binary("pow", "power")
 pow = power  # noqa: A001
 fmod, atan2, hypot = _binary("fmod"), _binary("atan2"), _binary("hypot")
-copysign, nextafter = _binary("copysign"), _binary("nextafter")
+copysign = _binary("copysign")
+
+
+def nextafter(x: Any, y: Any) -> Expr:
+    """The float next to x on the way to y; of floats."""
+    a, b = matched(_or_number(x), _or_number(y))
+    _float_argument("nextafter", a)
+    return _next_half(a, b) if dt.element(a.dtype) == "float16" else Call("nextafter", (a, b), a.dtype)
+
+
+def _next_half(x: Expr, y: Expr) -> Expr:
+    """float16 has no function in C: the neighbour is one step of the bits, read as an integer."""
+    zero, bits = cast(0.0, x.dtype), dt.vector("int16", dt.lanes(x.dtype))
+    away = binary("==", binary(">", y, x), binary(">", x, zero))
+    moved = reinterpret(x.dtype, binary("+", reinterpret(bits, x), select(away, cast(1, bits), cast(-1, bits))))
+    least = Call("copysign", (cast(2.0**-24, x.dtype), y), x.dtype)
+    near = select(binary("==", x, zero), least, moved)
+    strange = binary("or", isnan(x), isnan(y))
+    return select(strange, binary("+", x, y), select(binary("==", x, y), y, near))
 
 
 def ldexp(x: Any, exponent: Any) -> Expr:

@@ -263,7 +263,8 @@ def _check_size(op: ComputeOp) -> None:
         raise ExpressionError(
             "expression-size",
             f"the expression of {op.name} is {shorter(total)} nodes long, the limit is {SIZE_LIMIT}",
-            hint="a part that is used several times is computed each time: give it a te.compute of its own and read that",
+            hint="a part that is used several times is computed each time: give it a te.compute of its own and read "
+            "that",
         )
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
+from ..core import dtype as dt
 from ..core import verify
 from ..core.deep import deep
 from ..core.error import BuildError, ScheduleTypeError, TVMError
-from ..core.node import Buffer
+from ..core.node import Alloc, Buffer
 from ..core.program import Function, Program
+from ..core.text import show
+from ..core.walk import walk
 from ..expr.tensor import PlaceholderOp
 from ..lowering import pipeline
 from ..lowering.config import DEFAULT, Config
@@ -98,6 +103,8 @@ def build(
     refuse_open(program)
     verify.check(program)
     program = pipeline.run(program, (*pipeline.FLAT, *record.kind.passes), chosen)
+    if not record.triple:
+        refuse_huge(program)
     return Module(program.entry, record, record.kind.compile(program, record))
 
 
@@ -120,6 +127,28 @@ def create_prim_func(ops: Any, index_dtype_override: str | None = None) -> Funct
     read = {t for x in args for t in x.op.inputs}
     outputs = [x.op for x in args if x not in read and not isinstance(x.op, PlaceholderOp)]
     return lower(create_schedule(list(dict.fromkeys(outputs))), args).entry
+
+
+def refuse_huge(program: Program) -> None:
+    """A temporary that this machine's memory cannot hold is refused before anything runs."""
+    for b in (x.buffer for x in walk(program.body) if isinstance(x, Alloc)):
+        needed = (b.size or 0) * dt.nbytes(b.dtype) * dt.lanes(b.dtype)
+        if needed > memory():
+            shape = ", ".join(show(n) for n in b.owner.shape)
+            wanted, there = needed / 2**30, memory() / 2**30
+            raise BuildError(
+                "too-much-memory",
+                f"`{b.name}` ({b.dtype}[{shape}]) takes {wanted:.3g} GiB, this machine has {there:.3g}",
+                hint=f"compute it in parts: s[{b.name}].compute_at(consumer, axis)",
+            )
+
+
+@cache
+def memory() -> int:
+    """Bytes of this machine's memory."""
+    if not hasattr(os, "sysconf"):
+        return 2**63
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def refuse_open(program: Program) -> None:

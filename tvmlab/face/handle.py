@@ -92,8 +92,7 @@ class Schedule(Shown):
                 "foreign-stage",
                 f"{what} belongs to another schedule",
                 legal=[s.record.name for s in self.stages],
-                hint="stages are looked up in the schedule that is changed: s[C].compute_at(s[D], i), both of the same "
-                "s",
+                hint="look both stages up in the schedule that is changed: s[C].compute_at(s[D], i)",
             )
         return value.record.index if isinstance(value, StageHandle) else value.index
 

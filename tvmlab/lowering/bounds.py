@@ -199,9 +199,7 @@ class Bounds:
             region.append((lo, hi))
         return region
 
-    def _relaxed(
-        self, consumer: Domain, stage: Stage, outer: list[tuple[Stage, IterVar]], scope: str
-    ) -> list[Var]:
+    def _relaxed(self, consumer: Domain, stage: Stage, outer: list[tuple[Stage, IterVar]], scope: str) -> list[Var]:
         """The loop variables of the consumer that the producer's region must cover."""
         inside = {a for _, a in outer}
         fixed = {_single(self.of[s.index].loop[a]) for s, a in outer}
@@ -317,5 +315,3 @@ def _quotient_gap(x: Lin) -> Lin | None:
         return None
     d = p.args[1].const
     return number((gap.const + d - 1) // d + x.const)
-
-

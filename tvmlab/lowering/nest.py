@@ -1,9 +1,9 @@
 """From domains to loops: each stage's nest, its producers inside the loops they are attached to.
 
-    Alloc P                      a producer attached at loop a
-    for a:
-        <P's nest>
-        <rest of the consumer>
+Alloc P                      a producer attached at loop a
+for a:
+    <P's nest>
+    <rest of the consumer>
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from ..core.affine import to_expr as form_expr
 from ..core.build import all_, binary, const, is_const
 from ..core.error import ScheduleError
 from ..core.node import (
-    LOGIC,
     NOP,
     OPAQUE,
     Alloc,
@@ -32,9 +31,7 @@ from ..core.node import (
     IterVar,
     LetStmt,
     Load,
-    Not,
     Reduce,
-    Select,
     Stmt,
     Store,
     Var,
@@ -50,8 +47,8 @@ from ..schedule.state import Fuse, Stage, Transform, is_input
 from .bounds import Bounds, Domain
 from .crossthread import cross_thread
 from .normalise import Ready
-from .passes.simplify import Simplifier
 from .opaque import SPECIAL, adopt_scan
+from .passes.simplify import Simplifier
 from .tensorize import position as tensorized_leaf
 from .tensorize import tensorized
 
@@ -215,9 +212,7 @@ class Nest:
             loads.append(Load(self.buffers[t], self.target(t, d, d.values), t.dtype))
         sources = tuple(self.value(x, d.env, facts) for x in r.sources)
         results = combine(r.combiner, tuple(loads), sources)
-        stores = [
-            Store(x.buffer, x.indices, v, None, self.origin(stage)) for x, v in zip(loads, results, strict=True)
-        ]
+        stores = [Store(x.buffer, x.indices, v, None, self.origin(stage)) for x, v in zip(loads, results, strict=True)]
         body = together(stores)
         if not is_const(r.cond):
             cond = simplify(self.value(r.cond, d.env, facts), facts)
@@ -329,7 +324,7 @@ class Nest:
     def value(self, e: Expr, env: Mapping[Any, Lin], facts: Facts) -> Expr:
         """A tensor expression over loop variables and buffers, decided conditions gone."""
         made = self.located_value(e, env, facts)
-        return made if made is e else Simplifier(False).expr(made, facts)  # type: ignore[no-any-return]
+        return made if made is e else Simplifier(False).expr(made, facts)
 
     def located_value(self, e: Expr, env: Mapping[Any, Lin], facts: Facts) -> Expr:
         t = type(e)
@@ -379,8 +374,11 @@ class Nest:
             if a in values:
                 ask(values[a], d.sizes[a])
         for a in stage.op.axis:
-            if a.dom is None or (d.low[a] - lin(a.dom.min)).is_const() and d.low[a].key == lin(a.dom.min).key and (
-                d.sizes[a].key == lin(a.dom.extent).key
+            if (
+                a.dom is None
+                or (d.low[a] - lin(a.dom.min)).is_const()
+                and d.low[a].key == lin(a.dom.min).key
+                and (d.sizes[a].key == lin(a.dom.extent).key)
             ):
                 continue
             place, first = d.low[a] + values[a], lin(a.dom.min)

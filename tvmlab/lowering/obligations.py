@@ -77,8 +77,8 @@ def _common_loops(bounds: Bounds, stage: Stage) -> list[str]:
         return []
     shared = [p for p in paths[0] if all(p[1] in {a for _, a in other} for other in paths[1:])]
     state = _state(bounds)
-    inside = [f"s[{stage.name}].compute_at(s[{s.name}], {name(state, a)})" for s, a in shared]
-    return [*inside, f"s[{stage.name}].compute_root()"]
+    inside = [f"s[{stage.called}].compute_at(s[{s.called}], {name(state, a)})" for s, a in shared]
+    return [*inside, f"s[{stage.called}].compute_root()"]
 
 
 def threads(bounds: Bounds) -> list[ScheduleError]:
@@ -158,8 +158,10 @@ def _disagree(state: State, tag: str, stage: Stage, a: IterVar, extent: Lin, oth
 
 def scopes(bounds: Bounds) -> list[ScheduleError]:
     """Memory that is private to threads must be filled inside them."""
-    found = [_private(bounds, *place) for place in bounds.private.values()]
-    settled = {stage.index for stage, _, _ in bounds.private.values()}
+    found = [_private(bounds, *at) for at in bounds.private.values()]
+    spread = [(d.stage, a) for d in bounds.of.values() for a in d.stage.leaves if _is_spread(d.stage, a)]
+    found += [_spread(bounds, *at) for at in spread]
+    settled = {stage.index for stage, *_ in bounds.private.values()} | {stage.index for stage, _ in spread}
     for d in bounds.of.values():
         stage = d.stage
         if is_input(stage) or stage.is_output or not stage.scope or stage.index in settled:
@@ -189,6 +191,29 @@ def _in_loop(d: Domain) -> bool:
     return any(t is None or not is_virtual(t.thread_tag) for t in threads)
 
 
+def _is_spread(stage: Stage, a: IterVar) -> bool:
+    """Do threads share out the loop that fills memory of which each of them has its own?"""
+    thread = stage.mark(a).thread
+    level = None if thread is None else thread_rank(thread.thread_tag)
+    if thread is None or level is None or is_virtual(thread.thread_tag) or stage.is_output or not stage.scope:
+        return False
+    return (rank(stage.scope) or 0) > level and not (
+        stage.scope.startswith("warp") and thread.thread_tag == "threadIdx.x"
+    )
+
+
+def _spread(bounds: Bounds, stage: Stage, a: IterVar) -> ScheduleError:
+    tag = stage.mark(a).thread.thread_tag  # type: ignore[union-attr]
+    wide = "global" if tag.startswith("block") else "shared"
+    return ScheduleError(
+        "local-spread",
+        f"{stage.name} is in {stage.scope} memory, of which each thread of {tag} has its own, but its loop "
+        f"{place(_state(bounds), stage, a)} is shared out over these threads: none of them would see the rest",
+        legal=[f's[{stage.called}].set_scope("{wide}")'],
+        hint=f"threads of {tag} meet in {wide} memory; {stage.scope} memory is filled by loops that are not bound",
+    )
+
+
 def _private(bounds: Bounds, stage: Stage, consumer: Stage, a: IterVar) -> ScheduleError:
     """Memory that each thread has of its own, filled where the thread does not run yet."""
     state, scope = _state(bounds), bounds.of[stage.index].scope if stage.index in bounds.of else stage.scope
@@ -199,8 +224,8 @@ def _private(bounds: Bounds, stage: Stage, consumer: Stage, a: IterVar) -> Sched
         "local-outside",
         f"{stage.name} is in {scope or 'local'} memory, of which each thread of {tag} has its own, but it is computed "
         f"outside of {place(state, consumer, a)}, which is bound to {tag}",
-        legal=[f"s[{stage.name}].compute_at(s[{consumer.name}], {name(state, x)})" for x in after],
-        hint=f'or put it where all threads see it: s[{stage.name}].set_scope("{common}")',
+        legal=[f"s[{stage.called}].compute_at(s[{consumer.called}], {name(state, x)})" for x in after],
+        hint=f'or put it where all threads see it: s[{stage.called}].set_scope("{common}")',
     )
 
 
@@ -229,7 +254,7 @@ def marks(bounds: Bounds) -> list[ScheduleError]:
                 ScheduleError(
                     "double-buffer-root",
                     f"{d.stage.name} is double buffered, but computed at the root: there is no loop to run ahead in",
-                    hint=f"attach it: s[{d.stage.name}].compute_at(consumer, axis)",
+                    hint=f"attach it: s[{d.stage.called}].compute_at(consumer, axis)",
                 )
             )
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +14,8 @@ from ..core.node import Buffer, Expr, Var
 from ..core.program import Function, Program, Snapshot
 from ..core.text import identifier
 from ..core.walk import free_variables, variables
-from ..expr.tensor import PlaceholderOp, Tensor
-from ..schedule.state import State, is_input
+from ..expr.tensor import ComputeOp, PlaceholderOp, Tensor
+from ..schedule.state import Split, Stage, State, is_input
 from . import passes
 from .bounds import Bounds
 from .config import DEFAULT, Config
@@ -134,9 +134,28 @@ def problems(state: State, args: Sequence[Any] | None = None) -> list[LabError]:
 
 
 def default_arguments(state: State) -> list[Any]:
-    """The inputs, then the outputs."""
+    """The inputs, the outputs, then the scalars."""
     inputs = [t for s in state.in_order if is_input(s) for t in s.op.outputs]
-    return [*inputs, *(t for s in state.in_order if s.is_output for t in s.op.outputs if t not in inputs)]
+    outputs = [t for s in state.in_order if s.is_output for t in s.op.outputs if t not in inputs]
+    return [*inputs, *outputs, *scalars(state)]
+
+
+def scalars(state: State) -> list[Var]:
+    """Variables of expressions, predicates and factors that are no axis, and no extent of an argument."""
+    ends = (t for s in state.in_order if is_input(s) or s.is_output for t in s.op.outputs)
+    bound = {v for t in ends for e in t.shape for v in variables(e)} | {a.var for a in state.refs}
+    bound |= {m.thread.var for s in state.in_order for m in s.marks.values() if m.thread is not None}
+    used = (v for s in state.in_order for e in _expressions(s) for v in variables(e))
+    return list(dict.fromkeys(v for v in used if v not in bound))
+
+
+def _expressions(s: Stage) -> Iterator[Expr]:
+    """What scalars may occur in."""
+    if isinstance(s.op, ComputeOp):
+        yield from s.op.body
+    if s.predicate is not None:
+        yield s.predicate
+    yield from (e for r in s.relations if isinstance(r, Split) for e in (r.factor, r.nparts) if e is not None)
 
 
 def run(

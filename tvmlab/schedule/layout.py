@@ -136,4 +136,3 @@ class Layout:
             f"the layout ({names}) -> [{shown}] cannot be inverted: {why}",
             legal=["permutations", "i//c with i%c", "i*n + j"],
         )
-

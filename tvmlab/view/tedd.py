@@ -126,7 +126,7 @@ def _itervar(s: Stage, a: IterVar, name: str, ranges: dict[IterVar, Any]) -> dic
 def _relation(r: Any, i: int, k: int, axes: dict[IterVar, int]) -> dict[str, Any]:
     """The relation's kind, and the axes it takes and gives: role -> position among the stage's axes."""
     if isinstance(r, Split):
-        size = f"factor {show(r.factor)}" if r.factor is not None else f"nparts {show(r.nparts)}"  # type: ignore[arg-type]
+        size = f"factor {show(r.factor)}" if r.factor is not None else f"nparts {show(r.nparts)}"
         kind, takes, gives = "Split", {"Input": r.parent}, {"Outer": r.outer, "Inner": r.inner}
     elif isinstance(r, Fuse):
         size, kind, takes, gives = "", "Fuse", {"Outer": r.outer, "Inner": r.inner}, {"Fused": r.fused}

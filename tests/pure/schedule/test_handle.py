@@ -115,7 +115,9 @@ def test_refused_axis_of_another_schedule(golden):
 
 def test_what_create_schedule_refuses():
     s, A, B, C = chain()
-    assert refusal(TypeError, lambda: te.create_schedule("C")) == "create_schedule takes operations, not 'C'\n  pass C.op"
+    assert (
+        refusal(TypeError, lambda: te.create_schedule("C")) == "create_schedule takes operations, not 'C'\n  pass C.op"
+    )
     assert refusal(ScheduleError, lambda: te.create_schedule([])) == "create_schedule needs at least one operation"
     assert len(te.create_schedule([C.op, C.op]).outputs) == len(te.create_schedule(C).outputs) == 1
 
@@ -154,7 +156,7 @@ def test_names_of_the_line_that_made_them():
     s, A, B, C = chain(16, 9)
     rows_, lanes = s[C].split(C.op.axis[0], 4)
     assert "for rows_ in range(4):" in text(s, [A, C]) and "rows_, lanes = s[C].split(i, factor=4)" in s.to_code()
-    (a, b), (c, d) = s[C].split(rows_, 2), s[C].split(C.op.axis[1], 3)
+    (a, b), (c, d) = s[C].split(rows_, 2), s[C].split(C.op.axis[1], 3)  # noqa: F841
     assert "for a in range(2):" in text(s, [A, C]) and "for d in range(3):" in text(s, [A, C])
 
 
@@ -190,3 +192,15 @@ def test_a_record_for_a_front_end():
     record = e.value.to_json()
     assert record["type"] == "ScheduleError" and record["rule"] == "vectorize-reduction"
     assert record["legal"] == ["i (8)"] and record["hint"].endswith("s.rfactor(B, k)") and len(record["where"]) == 2
+
+
+def test_a_bound_schedule_shows_itself():
+    s, A, B, C = chain(te.size_var("n"), 8)
+    s[C].bind(C.op.axis[1], te.thread_axis("threadIdx.x"))
+    s[B].compute_at(s[C], C.op.axis[0])
+    assert repr(s).splitlines()[1:] == [
+        "  A: input",
+        "  B: i (n), j (8)  [at C.i]",
+        "  C: i (n), j (8) threadIdx.x",
+    ]
+    assert repr(s[C]) == "stage(C: i (n), j (8) threadIdx.x)"

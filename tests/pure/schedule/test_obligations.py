@@ -104,12 +104,20 @@ def virtual_threads_of_unknown_number():
     return s, [A, C], close
 
 
-def local_at_the_root():
+def shared_at_the_root():
     s, A, B, C = chain(4, 8)
-    s[B].set_scope("local")
+    s[B].set_scope("shared")
     s[B].bind(B.op.axis[1], te.thread_axis("threadIdx.x"))
     s[C].parallel(C.op.axis[0])
     return s, [A, C], lambda: s[B].set_scope("global")
+
+
+def local_filled_by_several_threads():
+    s, A, B, C = chain(4, 8)
+    s[B].set_scope("local")
+    s[B].compute_at(s[C], C.op.axis[0])
+    s[B].bind(B.op.axis[1], te.thread_axis("threadIdx.x"))
+    return s, [A, C], lambda: s[B].set_scope("shared")
 
 
 def local_outside_of_its_threads():
@@ -224,7 +232,8 @@ def two_at_once():
 
 CASES = {f.__name__: f for f in (
     consumer_outside, attached_to_inlined, initial_values_of_a_scan, threads_disagree, threads_disagree_with_their_axis,
-    one_thread_axis_twice, virtual_threads_of_unknown_number, local_at_the_root, local_outside_of_its_threads,
+    one_thread_axis_twice, virtual_threads_of_unknown_number, shared_at_the_root, local_filled_by_several_threads,
+    local_outside_of_its_threads,
     vector_of_unknown_length, unrolled_of_unknown_length, double_buffer_at_the_root, double_buffer_in_a_parallel_loop,
     prefetch_of_what_is_not_read, prefetch_of_what_is_made_inside, rolling_buffer_that_does_not_roll,
     reads_outside_of_a_shape, an_intrinsic_that_does_not_match, data_inside_a_reduction_on_threads, two_at_once,

@@ -18,7 +18,7 @@ from tvmlab.core.error import LabError
 from tvmlab.core.node import REDUCE
 from tvmlab.face.api import build
 from tvmlab.face.handle import Schedule
-from tvmlab.face.verdict import ILLEGAL, LEGAL, NO_EFFECT, OWES, UNKNOWN, ORDER
+from tvmlab.face.verdict import ILLEGAL, LEGAL, NO_EFFECT, ORDER, OWES, UNKNOWN
 from tvmlab.lowering import pipeline
 from tvmlab.schedule import primitives
 from tvmlab.schedule.trace import Step
@@ -94,7 +94,9 @@ def test_against_brute_force(seed):
 @pytest.mark.parametrize("split", [False, True])
 def test_every_mark_on_every_loop(program, split):
     """Legal if and only if the iterations, run at once, do not meet."""
-    case = next(c for c in (program(random.Random(seed)) for seed in range(99)) if all(e.size > 3 for e in case_arrays(c)))
+    case = next(
+        c for c in (program(random.Random(seed)) for seed in range(99)) if all(e.size > 3 for e in case_arrays(c))
+    )
     s = case.schedule
     if split:
         for h in s.stages:

@@ -7,7 +7,6 @@ from typing import Any
 from .. import build
 from ..node import Bin, Const, Expr, Node, Var
 
-
 WIDE = 2**31
 
 

@@ -68,7 +68,8 @@ class Flattener:
 
     def index(self, b: Buffer, indices: Sequence[Expr]) -> Expr:
         offset = affine.number(0) if b.offset is None else affine.lin(b.offset)
-        dtype = "int64" if any(dt.element(i.dtype) == "int64" for i in indices) else "int32"
+        wide = any(dt.element(i.dtype) == "int64" for i in indices) or self.buffer(b).shape[0].dtype == "int64"
+        dtype = "int64" if wide else "int32"
         total, step, rest, lanes = offset, affine.number(0), None, 1
         for i, stride in zip(indices, self.strides_of(b), strict=True):
             if dt.lanes(i.dtype) == 1:

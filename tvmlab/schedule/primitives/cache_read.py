@@ -57,4 +57,3 @@ def _readers(state: State, source: Stage, tensor: Tensor, readers: Any) -> list[
             )
         found.append(reader.index)
     return found
-

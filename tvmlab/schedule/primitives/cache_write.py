@@ -137,5 +137,3 @@ def _guarded(body: Expr, guards: list[Expr]) -> Expr:
     from ...core.build import if_then_else
 
     return if_then_else(all_(*guards), body, const(0, body.dtype))
-
-

@@ -65,9 +65,7 @@ def _position(stage: Stage, factor_axis: int) -> int:
     return at
 
 
-def _factored(
-    state: State, stage: Stage, op: ComputeOp, axis: IterVar, position: int
-) -> tuple[ComputeOp, ComputeOp]:
+def _factored(state: State, stage: Stage, op: ComputeOp, axis: IterVar, position: int) -> tuple[ComputeOp, ComputeOp]:
     r: Reduce = op.body[0]  # type: ignore[assignment]
     by_axis, by_reduction = rel.derived_from(stage, op.axis), rel.derived_from(stage, op.reduce_axis)
     mixed = [x for x in stage.leaves if x in by_axis and x in by_reduction]

@@ -88,4 +88,3 @@ def _axes(s: Stage, layout: Layout) -> tuple[IterVar, ...]:
     for name, extent in zip(names, extents, strict=True):
         made.append(IterVar(Range(const(0), form_expr(extent)), Var(name), DATA))
     return tuple(made)
-

@@ -36,7 +36,7 @@ class Module:
         self.declared: dict[str, str] = {}
         self.constants: dict[Any, tuple[str, str]] = {}
         self.externs: dict[str, str] = {}  # C symbol -> the call, as text, that needs it
-        self.sites: list[Any] = []  # packed calls, see calls.py
+        self.sites: list[Any] = []  # packed calls, see packed.py
         self.link: Callable[[str], str] = lambda text: text  # adds imported code, see imports.py
         self.parallel = False  # has it a parallel loop?
         self.fails = False  # may the entry return something other than 0?

@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from ...core import affine
 from ...core import dtype as dt
 from ...core.error import BuildError
 from ...core.node import For, Stmt, Store, Var
@@ -15,11 +16,11 @@ from ..base import Compiled, Target
 from ..cabi import C_TYPES, halves_as_bits
 from . import cache, export, imports, jit
 from .builder import Module
-from .calls import PACKED, Callbacks
 from .emit import FAILED, NO_MEMORY, emit_module, refused, signature, symbol_of
-from .parallel import IN_PROCESS, Threads
+from .launchers import IN_PROCESS
+from .packed import PACKED, Callbacks
+from .parallel import Threads
 
-LONG = 500  # lines of IR from which on a program of vectors gets the short pipeline
 FP = {"contract": "contract ", "strict": "", "fast": "fast "}  # the function attribute `fp`
 
 
@@ -52,7 +53,7 @@ def compile(program: Program, target: Target) -> Compiled:
     made, fn = jit.settings(target), program.entry
     module = generate(program, target)
     text = module.text(IN_PROCESS)
-    work = effort(program, text)
+    work = effort(program)
     extra: dict[str, Any] = {
         "export": lambda path: extra.update(symbol=export.export(program, target, path)),
         "optimised": lambda: jit.optimised(text, made, work),
@@ -95,20 +96,29 @@ def resolve(module: Module, name: str) -> dict[str, int]:
     return found
 
 
-def effort(program: Program, text: str) -> str:
+def effort(program: Program) -> str:
     """What of LLVM's passes the program needs, see `jit.optimise`."""
-    if any(_has_scalar_loop(fn.body)[1] for fn in program.functions):
-        return "loops"
-    return "vectors" if text.count("\n") < LONG else "long"
+    return "loops" if any(_has_scalar_loop(fn.body)[1] for fn in program.functions) else "vectors"
 
 
 def _has_scalar_loop(s: Any) -> tuple[bool, bool]:
-    """(has loops, has a loop that LLVM will see as an innermost one and that stores no vectors)"""
+    """(has loops, has one that LLVM will see as an innermost one and that it might vectorise)"""
     if type(s) is For and s.kind != "unrolled":
         loops, scalar = _has_scalar_loop(s.body)
-        return True, scalar if loops else not any(_stores_vector(x) for x in statements(s.body))
+        return True, scalar if loops else _is_scalar(s)
     found = [_has_scalar_loop(x) for x in children(s) if isinstance(x, Stmt)]
     return any(f[0] for f in found), any(f[1] for f in found)
+
+
+def _is_scalar(loop: For) -> bool:
+    """No vectors are stored, nor are there only stores to places that lie apart (a copy that transposes)."""
+    stores = [x for x in statements(loop.body) if type(x) is Store]
+    return not any(map(_stores_vector, stores)) and not (stores and all(_scatters(x, loop.var) for x in stores))
+
+
+def _scatters(s: Store, v: Var) -> bool:
+    """Do neighbouring iterations store to places that are not neighbours?"""
+    return len(s.indices) == 1 and abs(affine.lin(s.indices[0], affine.NOTHING).terms.get(v, 0)) > 1
 
 
 def statements(s: Stmt) -> Iterator[Stmt]:

@@ -35,6 +35,7 @@ from ...core.walk import walk
 from .builder import Module
 from .index import Lin
 from .intrinsics import LIBM
+from .steady import hoist
 from .values import Values
 
 UNROLL_LIMIT = 4096  # statements one unrolled nest may become; beyond it, it stays a loop
@@ -52,7 +53,7 @@ class Body(Values):
         self.function = ""  # the entry's name
         self.fails = False  # may it return something other than 0?
         self.env = env
-        self.places = {}
+        self.places, self.roots = {}, {}
         self.parallel = parallel
         self.depth = 0  # loops around the current statement
         self.stack = 0  # bytes of stack slots
@@ -128,11 +129,13 @@ class Body(Values):
     def counted(self, s: For, lo: Lin, extent: Lin) -> None:
         """for i in [lo, lo + extent): the test is at the end, behind one guard unless the extent is known."""
         start, hi = self.i64(lo), self.i64(lo.plus(extent))
-        before, head, end = self.at, self.label("for"), self.label("end")
+        head, end = self.label("for"), self.label("end")
         if extent.terms:
-            self.branch(self.op(f"icmp slt i64 {start}, {hi}"), head, end)
-        else:
-            self.jump(head)
+            enter = self.label("enter")
+            self.branch(self.op(f"icmp slt i64 {start}, {hi}"), enter, end)
+            self.start(enter)
+        before, gate = self.at, len(self.lines)
+        self.jump(head)
         self.start(head)
         i, place = self.name(), len(self.lines)
         self.lines.append("")
@@ -146,6 +149,8 @@ class Body(Values):
         self.scopes.pop()
         following = self.op(f"add nsw i64 {i}, 1")
         self.lines[place] = f"  {i} = phi i64 [ {start}, %{before} ], [ {following}, %{self.at} ]"
+        if self.at == head:
+            hoist(self.lines, gate, self.roots)
         again = self.op(f"icmp slt i64 {following}, {hi}")
         self.branch(again, head, end)
         self.start(end)

@@ -17,6 +17,7 @@ from .. import cabi
 from ..base import Target
 from . import jit
 from .emit import signature, symbol_of
+from .launchers import standalone
 
 LIBRARIES = (".so", ".dylib", ".dll")
 C_NAMES = {"bool": "uint8_t", "float16": "uint16_t", "float32": "float", "float64": "double", "handle": "void *"}
@@ -37,7 +38,7 @@ def export(program: Program, target: Target, path: str | Path) -> str:
     if path.suffix not in kinds:
         raise BuildError("export-kind", f"cannot export to `{path.name}`: unknown kind of file", legal=kinds)
     text, made = standalone_text(program, target), jit.settings(target)
-    work = effort(program, text)
+    work = effort(program)
     if path.suffix == ".ll":
         path.write_text(text)
     elif path.suffix == ".s":
@@ -54,7 +55,6 @@ def export(program: Program, target: Target, path: str | Path) -> str:
 def standalone_text(program: Program, target: Target) -> str:
     """IR that needs nothing of this process."""
     from .compiling import generate
-    from .parallel import standalone
 
     module = generate(program, target)
     if module.sites:

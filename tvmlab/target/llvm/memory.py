@@ -32,6 +32,7 @@ class Memory(Indexing):
     """Adds memory. `places` maps buffers (and their `data` variables) to where they are."""
 
     places: dict[Any, Place]
+    roots: dict[str, str]  # an address -> the pointer it came from
 
     def place(self, buffer: Any) -> Place:
         found = self.places.get(buffer)
@@ -76,9 +77,10 @@ class Memory(Indexing):
         if at.terms:
             rest = self.i64(Lin(0, at.terms))
             p = self.once(("ptr", p, t, rest, safe), f"getelementptr {safe}{t}, ptr {p}, i64 {rest}")
-        if not at.const:
-            return p
-        return self.once(("ptr", p, t, at.const, safe), f"getelementptr {safe}{t}, ptr {p}, i64 {at.const}")
+        if at.const:
+            p = self.once(("ptr", p, t, at.const, safe), f"getelementptr {safe}{t}, ptr {p}, i64 {at.const}")
+        self.roots[p] = place.pointer
+        return p
 
     def alignment(self, place: Place, at: Lin) -> int:
         size = dt.nbytes(place.dtype)
@@ -123,7 +125,7 @@ class Memory(Indexing):
         if e.mask is not None:
             mask, t = self.value(e.mask), self.m.type(place.dtype)
             zero = self.constant(0, place.dtype)
-            return self.lazily(mask, lambda: self._read(place, at), lambda: zero, t)  # type: ignore[attr-defined, no-any-return]
+            return self.lazily(mask, lambda: self._read(place, at), lambda: zero, t)  # type: ignore[attr-defined]
         return self._read(place, at)
 
     def _read(self, place: Place, at: Lin) -> str:

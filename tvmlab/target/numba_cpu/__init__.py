@@ -14,6 +14,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from ...core import dtype as dt
 from ...core.error import BuildError
 from ...core.node import Buffer, Store, Var
@@ -140,11 +142,10 @@ def _signature(fn: Function) -> tuple[Any, ...]:
     written = {x.buffer for x in walk(fn.body) if isinstance(x, Store)}
 
     def of(x: Buffer | Var) -> Any:
+        half = types.float32 if isinstance(x, Var) else types.uint16
+        element = {"bool": types.boolean, "float16": half}.get(x.dtype) or getattr(types, x.dtype)
         if isinstance(x, Var):
-            return (
-                types.float32 if x.dtype == "float16" else getattr(types, "boolean" if x.dtype == "bool" else x.dtype)
-            )
-        element = {"bool": types.boolean, "float16": types.uint16}.get(x.dtype) or getattr(types, x.dtype)
+            return element
         return types.Array(element, 1, "C", readonly=x not in written)
 
     return (*[of(x) for x in fn.params], *[types.int64 for _ in fn.sizes])
@@ -154,10 +155,8 @@ def _caller(
     fn: Function, kernel: Any, parallel: bool, threads: list[int]
 ) -> Callable[[Sequence[Any], Sequence[Any]], None]:
     """`call(arrays, scalars)`: buffers and numbers in the order of the parameters, then the sizes."""
-    import numpy as np
-
     kinds = ["number" if isinstance(x, Var) else "half" if x.dtype == "float16" else "array" for x in fn.params]
-    convert = [_number_type(np, x.dtype) for x in fn.params if isinstance(x, Var)] + [int] * len(fn.sizes)
+    convert = [_number_type(x.dtype) for x in fn.params if isinstance(x, Var)] + [int] * len(fn.sizes)
 
     def mixed(arrays: Sequence[Any], numbers: Sequence[Any]) -> None:
         memory, given = iter(arrays), iter([c(n) for c, n in zip(convert, numbers, strict=True)])
@@ -174,7 +173,7 @@ def _caller(
     return in_parallel(call, threads) if parallel else call
 
 
-def _number_type(np: Any, dtype: str) -> Any:
+def _number_type(dtype: str) -> Any:
     if dtype == "float16":
         return lambda x: np.float32(np.float16(x))
     return getattr(np, "bool_" if dt.is_bool(dtype) else dtype)
