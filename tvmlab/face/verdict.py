@@ -194,7 +194,8 @@ def _places(state: State, stage: Stage) -> list[Move]:
     for reader in state.consumers(stage.op):
         for a in reader.leaves:
             args = {"stage": stage.index, "parent": reader.index, "scope": a}
-            found.append(Move("compute_at", args, f"s[{stage.called}].compute_at(s[{reader.called}], {called(state, a)})"))
+            text = f"s[{stage.called}].compute_at(s[{reader.called}], {called(state, a)})"
+            found.append(Move("compute_at", args, text))
     return found
 
 
