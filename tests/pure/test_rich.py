@@ -75,6 +75,15 @@ def test_the_margin_says_which_stage_a_line_computes():
     assert f"color:{local};font-weight:bold" in html, "the stage bears the colour of its lines"
 
 
+def test_a_guard_goes_with_the_line_below():
+    A = te.placeholder((10,), name="A")
+    C = te.compute((10,), lambda i: A[i] + 1, name="C")
+    s = te.create_schedule(C.op)
+    s[C].split(C.op.axis[0], factor=4)
+    nodes = [node for _, _, node in rich.program_lines(tvmlab.lower(s, [A, C], simple_mode=True))]
+    assert rich.owners(nodes) == ["", "C", "C", "C", "C"], "def, for, for, if, store"
+
+
 def test_open_obligations_and_what_would_close_them():
     A = te.placeholder((8,), name="A")
     B = te.compute((8,), lambda i: A[i] + 1, name="B")
