@@ -108,10 +108,11 @@ def cpu(
         blocked(s, a, b, c, dtype, transpose_a, transpose_b)
     else:
         whole = [rows for rows in (6, 5, 4) if m % rows == 0]  # no remainder: less code, sooner compiled
-        panels(s, b, c, dtype, rows=whole[0] if whole else 6)
+        panels(s, b, c, dtype, rows=whole[0] if whole else 6, packed=m > FEW)
     return s, [a, b, c]
 
 
+FEW = 16  # rows of A up to which a copy of B's panel does not pay
 LARGE = 16 << 20  # bytes of A that do not stay in the third cache while it is read once per panel
 
 
@@ -119,10 +120,10 @@ def lanes_of(dtype: str) -> int:
     return _shared.LANES * 4 // (8 if dtype == "float64" else 4)
 
 
-def panels(s: Any, b: Any, c: Any, dtype: str, rows: int, vectors: int = 4) -> None:
+def panels(s: Any, b: Any, c: Any, dtype: str, rows: int, packed: bool, vectors: int = 4) -> None:
     """jo, [pack B's panel], io, k, [rows x vectors]: C's tile stays in registers for the whole of k."""
     lanes = lanes_of(dtype)
-    panel = s.cache_read(b, "global", [c])
+    panel = s.cache_read(b, "global", [c]) if packed else None
     tile = s.cache_write(c, "local")
     *batch, i, j = s[c].op.axis
     jo, ji = s[c].split(j, factor=vectors * lanes)
@@ -135,8 +136,9 @@ def panels(s: Any, b: Any, c: Any, dtype: str, rows: int, vectors: int = 4) -> N
     jv, jl = s[tile].split(j, factor=lanes)
     s[tile].reorder(*one, *s[tile].op.reduce_axis, i, jv, jl)
     registers(s[tile], i, jv, jl)
-    s[panel].compute_at(s[c], jo)
-    copy_vectors(s[panel], lanes)
+    if panel is not None:
+        s[panel].compute_at(s[c], jo)
+        copy_vectors(s[panel], lanes)
 
 
 def registers(stage: Any, rows: Any, vectors: Any, lanes: Any) -> None:

@@ -19,9 +19,9 @@ VERDICT = {True: "yes", False: "**no**", None: "not measured"}
 HEAD = """# Speed
 
 Made by `make bench` ({date}, {rounds} rounds). Ratios are the peer's time over ours: above one, ours is faster. In
-every round each contestant runs once, warm, on the same arrays; a ratio is taken within a round, and shown is the
-median of the rounds with their quartiles; rounds in which a contestant had to share its core are done again. Results
-are compared with NumPy's before anything is timed. Everything runs on one thread unless it says otherwise.
+every round each contestant runs once, warm, on the same arrays, and again if it had to share its core; a ratio is taken
+within a round, and shown is the median of the rounds with their quartiles. Results are compared with NumPy's before
+anything is timed. Everything runs on one thread unless it says otherwise.
 """
 
 
