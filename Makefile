@@ -12,6 +12,7 @@ VERSION  := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 SUITABLE := import venv, ensurepip; $(VERSION)
 LAB := $(VENV)/.stamp-lab-$(HASH)
 DEV := $(VENV)/.stamp-dev-$(HASH)
+PEERS := torch tvm
 PYTEST = $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -25,11 +26,11 @@ help:
 	@echo 'make test    lint, types and all tests                  (ARGS="-k split" picks some)'
 	@echo 'make check   lint, types and the fast tests'
 	@echo 'make lint    ruff          make types   mypy'
-	@echo 'make bench   the speed table, against its peers'
+	@echo 'make bench   the speed table, against its peers         (ARGS=matmul picks a row)'
 	@echo 'PYTHON=/path/to/python chooses the Python that .venv is made with'
 
 lab: $(LAB)
-	$(BIN)/python -m jupyterlab notebooks/01_first_schedule.ipynb $(ROOT) $(ARGS)
+	$(BIN)/python -m jupyterlab --LabApp.default_url=/lab/tree/notebooks/01_first_schedule.ipynb $(ROOT) $(ARGS)
 
 test: lint types
 	$(PYTEST)
@@ -43,8 +44,14 @@ lint: $(DEV)
 types: $(DEV)
 	$(BIN)/python -m mypy --no-error-summary
 
-bench: $(DEV)
+bench: $(DEV) $(PEERS:%=.venvs/%/.made)
 	$(BIN)/python -m tests.speed $(ARGS)
+
+# What the benchmark compares with has virtual environments of its own. One that cannot be installed is done without.
+.venvs/%/.made: tests/speed/peers/%.txt | $(VENV)/.made
+	@echo 'Installing the peer $* into .venvs/$*: once'
+	@if $(BIN)/python -m venv .venvs/$* && .venvs/$*/bin/python -m pip install -qq -r $<; then touch $@; \
+	else rm -rf .venvs/$*; echo 'The peer $* could not be installed: the benchmark goes on without it' >&2; fi
 
 # A stamp's name holds the checksum of pyproject.toml and of this folder's name: a change of either installs again.
 $(LAB): EXTRAS := lab

@@ -66,11 +66,12 @@ def whole_order(source: Any) -> list[str]:
     return [x for c in letters if c.isupper() for x in (c, c.lower()) if x in letters]
 
 
-def depth_to_space(x: Any, block_size: int) -> Any:
+def depth_to_space(x: Any, block_size: int, mode: str = "DCR") -> Any:
     n, c, h, w = x.shape
-    b = block_size
-    blocks = x.reshape(n, b, b, c // (b * b), h, w)
-    return blocks.transpose(0, 3, 4, 1, 5, 2).reshape(n, c // (b * b), h * b, w * b)
+    b, rest = block_size, x.shape[1] // block_size**2
+    if mode == "DCR":
+        return x.reshape(n, b, b, rest, h, w).transpose(0, 3, 4, 1, 5, 2).reshape(n, rest, h * b, w * b)
+    return x.reshape(n, rest, b, b, h, w).transpose(0, 1, 4, 2, 5, 3).reshape(n, rest, h * b, w * b)
 
 
 def space_to_depth(x: Any, block_size: int) -> Any:
@@ -80,7 +81,7 @@ def space_to_depth(x: Any, block_size: int) -> Any:
     return blocks.transpose(0, 3, 5, 1, 2, 4).reshape(n, c * b * b, h // b, w // b)
 
 
-def take(x: Any, indices: Any, axis: Any = None, mode: str = "clip") -> Any:
+def take(x: Any, indices: Any, axis: Any = None, mode: Any = "clip") -> Any:
     return np.take(x, indices, axis, mode=mode)
 
 
@@ -155,3 +156,99 @@ def lrn(x: Any, size: int, axis: int = 1, alpha: float = 1e-4, beta: float = 0.7
     widths = [(size // 2,) * 2 if d == axis else (0, 0) for d in range(x.ndim)]
     windows = np.lib.stride_tricks.sliding_window_view(np.pad(x, widths), size, axis)
     return x / (bias + alpha / size * (windows**2).sum(-1)) ** beta
+
+
+def conv(
+    x: Any, k: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1, data_layout: str = "NCHW"
+) -> Any:
+    """Every window as a view, then one product of them with the weights, in the layout NC..., OI..."""
+    from ._shared import as_tuple, pads
+    from .convolution import KERNEL_LAYOUT
+
+    spatial = [c for c in data_layout if c in "DHW"]
+    x = x.transpose([data_layout.index(c) for c in ("N", "C", *spatial)])
+    k = k.transpose([KERNEL_LAYOUT[data_layout].index(c) for c in ("O", "I", *spatial)])
+    n = len(spatial)
+    strides, dilations = as_tuple(stride, n), as_tuple(dilation, n)
+    window = [(w - 1) * d + 1 for w, d in zip(k.shape[2:], dilations)]
+    before, after = pads(padding, window)
+    wide = np.pad(x, ((0, 0), (0, 0), *zip(before, after)))
+    views = np.lib.stride_tricks.sliding_window_view(wide, window, axis=tuple(range(2, 2 + n)))
+    steps = [slice(None), slice(None), *[slice(None, None, s) for s in (*strides, *dilations)]]
+    views = views[tuple(steps)]
+    axes = [1, *range(2 + n, 2 + 2 * n)], list(range(1, 2 + n))
+    parts = zip(np.split(views, groups, 1), np.split(k, groups, 0))
+    made = np.concatenate([np.moveaxis(np.tensordot(v, w, axes), -1, 1) for v, w in parts], 1)
+    return made.transpose([["N", "C", *spatial].index(c) for c in data_layout])
+
+
+def conv_transpose(x: Any, k: Any, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1) -> Any:
+    """Every input element adds its multiple of the kernel."""
+    from ._shared import as_tuple, pads
+
+    n = x.ndim - 2
+    strides, more = as_tuple(stride, n), as_tuple(output_padding, n)
+    before, after = pads(padding, k.shape[2:])
+    full = [(size - 1) * s + w + m for size, s, w, m in zip(x.shape[2:], strides, k.shape[2:], more)]
+    made = np.zeros((x.shape[0], k.shape[1] * groups, *full), x.dtype)
+    parts = zip(np.split(x, groups, 1), np.split(k, groups, 0), np.split(made, groups, 1))
+    for data, weight, out in parts:
+        for at in np.ndindex(*x.shape[2:]):
+            to = tuple(slice(p * s, p * s + w) for p, s, w in zip(at, strides, k.shape[2:]))
+            out[(slice(None), slice(None), *to)] += np.tensordot(data[(slice(None), slice(None), *at)], weight, 1)
+    return made[(slice(None), slice(None), *[slice(b, m - a) for b, a, m in zip(before, after, full)])]
+
+
+def argsort(x: Any, axis: int = -1, is_ascend: bool = True, dtype: str = "float32") -> Any:
+    return np.argsort(x if is_ascend else -x, axis, kind="stable").astype(dtype)
+
+
+def sort(x: Any, axis: int = -1) -> Any:
+    return np.sort(x, axis)
+
+
+def topk(x: Any, k: int) -> Any:
+    at = argsort(x, is_ascend=False, dtype="int64")[..., :k]
+    return [np.take_along_axis(x, at, -1), at]
+
+
+def cumsum(x: Any, axis: Any = None, exclusive: bool = False) -> Any:
+    return np.cumsum(x, axis)
+
+
+def cumprod(x: Any, axis: int, exclusive: bool = False) -> Any:
+    made = np.cumprod(x, axis)
+    if not exclusive:
+        return made
+    last = [slice(None)] * x.ndim
+    last[axis] = slice(0, -1)
+    first = np.ones_like(np.take(x, [0], axis))
+    return np.concatenate([first, made[tuple(last)]], axis)
+
+
+def searchsorted(x: Any, values: Any, right: bool = False) -> Any:
+    """What counting gives, also for a sequence that is not sorted."""
+    before = x <= values[..., None] if right else x < values[..., None]
+    return before.sum(-1)
+
+
+def space_to_batch_nd(x: Any, block_shape: Any, before: Any, after: Any) -> Any:
+    n = len(block_shape)
+    wide = np.pad(x, [(0, 0), *zip(before, after), *[(0, 0)] * (x.ndim - n - 1)])
+    parts = [
+        wide[(slice(None), *[slice(k, None, b) for k, b in zip(at, block_shape)])] for at in np.ndindex(*block_shape)
+    ]
+    return np.concatenate(parts)
+
+
+def batch_to_space_nd(x: Any, block_shape: Any, before: Any, after: Any) -> Any:
+    n, count = len(block_shape), int(np.prod(block_shape))
+    dims = [len(x) // count, *[m * b for m, b in zip(x.shape[1:], block_shape)], *x.shape[n + 1 :]]
+    made = np.empty(dims, x.dtype)
+    for at, part in zip(np.ndindex(*block_shape), np.split(x, count)):
+        made[(slice(None), *[slice(k, None, b) for k, b in zip(at, block_shape)])] = part
+    return made[(slice(None), *[slice(b, m - a) for b, a, m in zip(before, after, dims[1:])])]
+
+
+def l2_normalize(x: Any, eps: float, axis: Any) -> Any:
+    return x / np.sqrt(np.maximum((x * x).sum(axis, keepdims=True), np.float32(eps)))

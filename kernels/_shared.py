@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from math import prod
 from typing import Any
 
 from tvmlab import te, tir
@@ -86,11 +85,12 @@ def schedule(outs: Any, plan: Callable[[Any, te.Operation], None], wanted: Calla
     tensors = as_outputs(outs)
     s = te.create_schedule([t.op for t in tensors])
     ends = {t.op for t in tensors}
-    mine = [op for op in operations(tensors) if wanted(op)]
-    for op in operations(tensors):
+    order = operations(tensors)
+    mine = [op for op in order if wanted(op)]
+    for op in order:
         if op in mine or not isinstance(op, te.ComputeOp):
             continue
-        if op not in ends and is_elementwise(op):
+        if op not in ends and worth_repeating(op, [r for r in order if op in [t.op for t in r.input_tensors]]):
             s[op].compute_inline()
         else:
             rows(s, op)
@@ -99,8 +99,18 @@ def schedule(outs: Any, plan: Callable[[Any, te.Operation], None], wanted: Calla
     return s
 
 
-def rows(s: Any, op: te.Operation) -> None:
-    """The outer loops in parallel, the last one that has several iterations in vectors; sums run around the vector."""
+def worth_repeating(op: te.Operation, readers: Sequence[te.Operation]) -> bool:
+    """Is it elementwise, and are its readers such that they need each element only a few times?"""
+    once = all(is_elementwise(r) or r.tag.startswith("comm_reduce") for r in readers)
+    return is_elementwise(op) and once and all(work(r) <= 4 * work(op) for r in readers)
+
+
+def rows(s: Any, op: te.Operation, beside: int | None = None) -> None:
+    """The outer loops in parallel, the last one that has several iterations in vectors; sums run around the vector.
+
+    `beside`: the number of an axis of which four iterations go side by side, since they read the same vector or the
+    same number; only if four divides it.
+    """
     stage = s[op]
     axes = list(stage.op.axis)
     if not axes:
@@ -108,9 +118,14 @@ def rows(s: Any, op: te.Operation) -> None:
     last = next((k for k in reversed(range(len(axes))) if constant(axes[k].dom.extent, LANES) > 1), 0)
     outer, lanes = stage.split(axes[last], factor=LANES)
     inside = axes[last + 1 :]  # loops of one iteration
-    stage.reorder(*axes[:last], outer, *stage.op.reduce_axis, *inside, lanes)
+    lead = axes[:last]
+    if beside is not None and beside < last and constant(lead[beside].dom.extent, 1) % 4 == 0:
+        lead[beside], four = stage.split(lead[beside], factor=4)
+        stage.unroll(four)
+        inside.append(four)
+    stage.reorder(*lead, outer, *stage.op.reduce_axis, *inside, lanes)
     stage.vectorize(lanes)
-    in_parallel(stage, axes[:last] or [outer])
+    in_parallel(stage, lead or [outer])
 
 
 WORTH_THREADS = 1 << 15  # elements visited: what takes less (some microseconds) is over before another core has begun
@@ -118,7 +133,10 @@ WORTH_THREADS = 1 << 15  # elements visited: what takes less (some microseconds)
 
 def work(op: te.Operation) -> int:
     """How many elements the operation visits; very many when a dimension is symbolic."""
-    return prod(constant(a.dom.extent, 1 << 20) for a in (*op.axis, *op.reduce_axis))
+    total = 1
+    for a in (*op.axis, *op.reduce_axis):
+        total *= constant(a.extent, 1 << 20)
+    return total
 
 
 def in_parallel(stage: Any, axes: Iterable[Any], at_least: int = 64, op: Any = None) -> Any:

@@ -95,8 +95,8 @@ def declare(
 ) -> list[Any]:
     data = te.placeholder(shape, dtype, name="data")
     names = ("gamma", "beta", "moving_mean", "moving_var")
-    channel = [te.placeholder((shape[axis],), dtype, name=n) for n in names]
-    out = batch_norm(data, *channel, axis, epsilon, training=training, momentum=momentum)
+    channel = gamma, beta, mean, var = [te.placeholder((shape[axis],), dtype, name=n) for n in names]
+    out = batch_norm(data, gamma, beta, mean, var, axis, epsilon, training=training, momentum=momentum)
     return [data, *channel, *(out if training else out[:1])]
 
 

@@ -191,6 +191,10 @@ def cpu(
     data = te.placeholder((batch, in_channel, height, width), dtype, name="data")
     weight = te.placeholder((out_channel, in_channel, kh, kw), dtype, name="kernel")
     g = _rows.Geometry(data, (kh, kw), stride, padding, dilation)
+    rows, vectors = (8 if out_channel % 8 == 0 else 6), 3
+    if g.span <= 4 * _shared.LANES:  # all positions in one tile: the many weights of such layers are read once
+        rows, vectors = 4, 4
+        g.widen(vectors * _shared.LANES)
     padded = _rows.padded_phases(data, g)
     rc, ry, rx = (te.reduce_axis((0, x), name=r) for x, r in zip((in_channel, kh, kw), ("rc", "ry", "rx")))
 
@@ -202,7 +206,7 @@ def cpu(
     out = _rows.from_rows(sums, g)
     s = te.create_schedule(out.op)
     _rows.lay_rows(s, padded, g)
-    tile_rows(s, sums, rows=8 if out_channel % 8 == 0 else 6, vectors=3)
+    tile_rows(s, sums, rows, vectors)
     _rows.copy_out(s, out)
     return s, [data, weight, out]
 

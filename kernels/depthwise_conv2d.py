@@ -157,7 +157,9 @@ def cpu(
     kh, kw = _shared.as_tuple(kernel, 2)
     data = te.placeholder((batch, channel, height, width), dtype, name="data")
     weight = te.placeholder((channel, 1, kh, kw), dtype, name="kernel")
-    g = _rows.Geometry(data, (kh, kw), stride, padding, dilation)
+    g = _rows.Geometry(data, (kh, kw), stride, padding, dilation, split=False)
+    vectors = fitting(g.span)
+    g.widen(vectors * _shared.LANES)
     padded = _rows.padded_phases(data, g)
     ry, rx = te.reduce_axis((0, kh), name="ry"), te.reduce_axis((0, kw), name="rx")
 
@@ -169,12 +171,18 @@ def cpu(
     out = _rows.from_rows(sums, g)
     s = te.create_schedule(out.op)
     _rows.lay_rows(s, padded, g)
-    by_channel(s, padded, sums, out)
+    by_channel(s, padded, sums, out, vectors)
     _rows.copy_out(s, out)
     return s, [data, weight, out]
 
 
-def by_channel(s: Any, padded: Any, sums: Any, out: Any, vectors: int = 4) -> None:
+def fitting(span: int) -> int:
+    """How many vectors make a tile that wastes least; the more the better."""
+    waste = lambda vectors: -span % (vectors * _shared.LANES)
+    return min(range(3, 5), key=lambda vectors: (waste(vectors), -vectors))
+
+
+def by_channel(s: Any, padded: Any, sums: Any, out: Any, vectors: int) -> None:
     """One channel at a time, so that its padded rows and its sums stay in the nearest cache."""
     lanes = _shared.LANES
     tile = s.cache_write(sums, "local")

@@ -98,26 +98,32 @@ def cpu(
 ) -> tuple[Any, list[Any]]:
     """(schedule, [A, B, C]): a register tile of rows by vectors over panels of B.
 
-    While one panel (k x vectors) fits the second cache the rows of A are read as they are; a longer k, or an A whose
-    rows (or a B whose columns) do not lie together, is blocked and both sides are packed.
+    While a panel (k x vectors) fits the second cache and A the third, C stays in registers for the whole of k;
+    otherwise, and where a side is transposed, k is blocked.
     """
-    args = declare(m, n, k, batch, transpose_a, transpose_b, dtype)
-    s = te.create_schedule(args[2].op)
-    if transpose_a or transpose_b or k > 2048:
-        blocked(s, *args, dtype, transpose_a, transpose_b)
+    a, b, c = declare(m, n, k, batch, transpose_a, transpose_b, dtype)
+    s = te.create_schedule(c.op)
+    large = k > 2048 or m * k * (8 if dtype == "float64" else 4) >= LARGE
+    if transpose_a or transpose_b or large:
+        blocked(s, a, b, c, dtype, transpose_a, transpose_b)
     else:
-        panels(s, *args, dtype)
-    return s, args
+        whole = [rows for rows in (6, 5, 4) if m % rows == 0]  # no remainder: less code, sooner compiled
+        panels(s, b, c, dtype, rows=whole[0] if whole else 6, packed=m > FEW)
+    return s, [a, b, c]
+
+
+FEW = 16  # rows of A up to which a copy of B's panel does not pay
+LARGE = 16 << 20  # bytes of A that do not stay in the third cache while it is read once per panel
 
 
 def lanes_of(dtype: str) -> int:
     return _shared.LANES * 4 // (8 if dtype == "float64" else 4)
 
 
-def panels(s: Any, a: Any, b: Any, c: Any, dtype: str, rows: int = 6, vectors: int = 4) -> None:
+def panels(s: Any, b: Any, c: Any, dtype: str, rows: int, packed: bool, vectors: int = 4) -> None:
     """jo, [pack B's panel], io, k, [rows x vectors]: C's tile stays in registers for the whole of k."""
     lanes = lanes_of(dtype)
-    panel = s.cache_read(b, "global", [c])
+    panel = s.cache_read(b, "global", [c]) if packed else None
     tile = s.cache_write(c, "local")
     *batch, i, j = s[c].op.axis
     jo, ji = s[c].split(j, factor=vectors * lanes)
@@ -130,8 +136,9 @@ def panels(s: Any, a: Any, b: Any, c: Any, dtype: str, rows: int = 6, vectors: i
     jv, jl = s[tile].split(j, factor=lanes)
     s[tile].reorder(*one, *s[tile].op.reduce_axis, i, jv, jl)
     registers(s[tile], i, jv, jl)
-    s[panel].compute_at(s[c], jo)
-    copy_vectors(s[panel], lanes)
+    if panel is not None:
+        s[panel].compute_at(s[c], jo)
+        copy_vectors(s[panel], lanes)
 
 
 def registers(stage: Any, rows: Any, vectors: Any, lanes: Any) -> None:
@@ -148,28 +155,33 @@ def copy_vectors(stage: Any, lanes: int) -> None:
 def blocked(
     s: Any, a: Any, b: Any, c: Any, dtype: str, transpose_a: bool, transpose_b: bool, rows: int = 8, vectors: int = 2
 ) -> None:
-    """jo, ko, [pack B], io, [pack A], jm, im, k, [rows x vectors]: blocks of 256 x 512 x 1024 elements.
+    """jo, ko, [pack B], io, [pack A], jm, im, k, [rows x vectors]; C is added to once per block of k.
 
-    A in panels [i//rows][k][i%rows], B in panels [j//width][k][j%width]; C is added to once per block of k.
+    B in panels [j//width][k][j%width]. A is read as it is, unless its rows do not lie together: then it is packed too,
+    [i//rows][k][i%rows], and each block of it serves more columns.
     """
     lanes = lanes_of(dtype)
     width = vectors * lanes
     right = s.cache_read(b, "global", [c])
-    left = s.cache_read(a, "global", [c])
+    left = s.cache_read(a, "global", [c]) if transpose_a else None
     *batch, i, j = s[c].op.axis
     (k,) = s[c].op.reduce_axis
-    jo, jr = s[c].split(j, factor=1024)
+    jo, jr = s[c].split(j, factor=1024 if transpose_a else 256)
     jm, ji = s[c].split(jr, factor=width)
     jv, jl = s[c].split(ji, factor=lanes)
-    io, ir = s[c].split(i, factor=256)
-    im, ii = s[c].split(ir, factor=rows)
     ko, ki = s[c].split(k, factor=512)
-    s[c].reorder(*batch, jo, ko, io, jm, im, ki, ii, jv, jl)
+    if left is None:
+        im, ii = s[c].split(i, factor=rows)
+        s[c].reorder(*batch, jo, ko, im, jm, ki, ii, jv, jl)
+    else:
+        io, ir = s[c].split(i, factor=256)
+        im, ii = s[c].split(ir, factor=rows)
+        s[c].reorder(*batch, jo, ko, io, jm, im, ki, ii, jv, jl)
+        s[left].compute_at(s[c], io)
+        pack(s, left, rows, min(rows, lanes), columns=True)
     registers(s[c], ii, jv, jl)
     s[right].compute_at(s[c], ko)
-    s[left].compute_at(s[c], io)
     pack(s, right, width, lanes, columns=not transpose_b)
-    pack(s, left, rows, min(rows, lanes), columns=transpose_a)
 
 
 def pack(s: Any, tensor: Any, size: int, lanes: int, columns: bool) -> None:
@@ -182,3 +194,5 @@ def pack(s: Any, tensor: Any, size: int, lanes: int, columns: bool) -> None:
     if columns:
         _, inner = s[tensor].split(place, factor=lanes)
         s[tensor].vectorize(inner)
+    else:
+        s[tensor].unroll(place)

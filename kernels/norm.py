@@ -9,6 +9,7 @@ from tvmlab import te
 
 from . import _shared
 from .reduction import real_axes, schedule_reduction
+from .reduction import sum as total
 
 SHAPES = {
     "layer norm of a transformer": {"op": "layer_norm", "shape": (128, 768), "how": {"axis": -1}},
@@ -20,13 +21,14 @@ SMALL = [
     {"op": "rms_norm", "shape": (5, 37), "how": {"axis": -1}},
     {"op": "instance_norm", "shape": (2, 3, 5, 19), "how": {"axis": (2, 3)}},
     {"op": "group_norm", "shape": (2, 6, 5, 3), "how": {"num_groups": 2, "channel_axis": 1, "axes": (2, 3)}},
+    {"op": "l2_normalize", "shape": (3, 5, 19), "how": {"eps": 0.5, "axis": (0, 2)}},
     {"op": "lrn", "shape": (1, 7, 3, 19), "how": {"size": 5, "alpha": 0.1}},
     {"op": "lrn", "shape": (1, 5, 3, 9), "how": {"size": 3, "axis": 3}},
 ]
 
 
-def _moments(data: Any, axes: list[int]) -> tuple[list[Any], Any, Any]:
-    """(over, sum, sum of squares) over the axes: one pass over the data for both sums."""
+def _moments(data: Any, axes: list[int]) -> tuple[Any, Any]:
+    """(sum, sum of squares) over the axes: one pass over the data for both sums."""
     over = {d: te.reduce_axis((0, data.shape[d]), name=f"k{d}") for d in axes}
     both = te.comm_reducer(
         lambda x, y: (x[0] + y[0], x[1] + y[1]), lambda a, b: (te.const(0, a), te.const(0, b)), "sums"
@@ -38,8 +40,8 @@ def _moments(data: Any, axes: list[int]) -> tuple[list[Any], Any, Any]:
         return both((value, value * value), axis=list(over.values()))
 
     dims = [n for d, n in enumerate(data.shape) if d not in over]
-    total, squares = te.compute(dims, element, name="sums", tag="comm_reduce_pair")
-    return axes, total, squares
+    sums, squares = te.compute(dims, element, name="sums", tag="comm_reduce_pair")
+    return sums, squares
 
 
 def _count(data: Any, axes: Sequence[int]) -> Any:
@@ -51,11 +53,11 @@ def _count(data: Any, axes: Sequence[int]) -> Any:
 
 def _normalised(data: Any, axes: list[int], scale: Any, shift: Any, where: Any, epsilon: float, name: str) -> Any:
     """(data - mean) / sqrt(variance + epsilon) * scale + shift; `where(i)`: the index into scale and shift."""
-    _, total, squares = _moments(data, axes)
+    sums, squares = _moments(data, axes)
     count, small = _count(data, axes), te.const(epsilon, data.dtype)
-    mean = te.compute(total.shape, lambda *i: total(*i) / count, name="mean", tag="elemwise_stage")
+    mean = te.compute(sums.shape, lambda *i: sums(*i) / count, name="mean", tag="elemwise_stage")
     variance = lambda *i: te.rsqrt(squares(*i) / count - mean(*i) * mean(*i) + small)
-    factor = te.compute(total.shape, variance, name="factor", tag="elemwise_stage")
+    factor = te.compute(sums.shape, variance, name="factor", tag="elemwise_stage")
 
     def element(*i: Any) -> Any:
         kept = [x for d, x in enumerate(i) if d not in axes]
@@ -140,10 +142,20 @@ def lrn(data: Any, size: int, axis: int = 1, alpha: float = 1e-4, beta: float = 
     return te.compute(data.shape, element, name="T_lrn", tag="broadcast")
 
 
+def l2_normalize(data: Any, eps: float, axis: Any = None) -> Any:
+    """data / sqrt(max(sum of squares along the axis, eps))"""
+    axes = real_axes(len(data.shape), axis)
+    squares = total(te.compute(data.shape, lambda *i: data(*i) * data(*i), name="squares", tag="elemwise"), axes, True)
+    small = te.const(eps, data.dtype)
+    at = lambda i: [0 if d in axes else x for d, x in enumerate(i)]
+    element = lambda *i: data(*i) / te.sqrt(te.max(squares(*at(i)), small))
+    return te.compute(data.shape, element, name="T_l2_normalize", tag="broadcast")
+
+
 def declare(op: str, shape: Any, how: Any, dtype: str = "float32") -> list[Any]:
     x = te.placeholder(shape, dtype, name="data")
-    if op == "lrn":
-        return [x, lrn(x, **how)]
+    if op in ("lrn", "l2_normalize"):
+        return [x, globals()[op](x, **how)]
     over = real_axes(len(shape), how["axis"]) if op in ("layer_norm", "rms_norm") else [1]
     gamma, beta = (te.placeholder([shape[d] for d in over], dtype, name=n) for n in ("gamma", "beta"))
     return [x, gamma, beta, globals()[op](x, gamma, beta, **how)]

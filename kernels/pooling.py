@@ -108,22 +108,22 @@ def _inside(first: Any, count: Any, step: Any, size: Any) -> Any:
 
 
 def pool1d(
-    data: Any, kernel: Any, stride: Any, dilation: Any, padding: Any, pool_type: str, ceil_mode: bool = False,
-    layout: str = "NCW", count_include_pad: bool = True,
+    data: Any, kernel: Any, stride: Any, dilation: Any = 1, padding: Any = 0, pool_type: str = "max",
+    ceil_mode: bool = False, layout: str = "NCW", count_include_pad: bool = True,
 ) -> Any:  # fmt: skip
     return pool(data, kernel, stride, padding, pool_type, ceil_mode, layout, count_include_pad, dilation)
 
 
 def pool2d(
-    data: Any, kernel: Any, stride: Any, dilation: Any, padding: Any, pool_type: str, ceil_mode: bool = False,
-    layout: str = "NCHW", count_include_pad: bool = True,
+    data: Any, kernel: Any, stride: Any, dilation: Any = 1, padding: Any = 0, pool_type: str = "max",
+    ceil_mode: bool = False, layout: str = "NCHW", count_include_pad: bool = True,
 ) -> Any:  # fmt: skip
     return pool(data, kernel, stride, padding, pool_type, ceil_mode, layout, count_include_pad, dilation)
 
 
 def pool3d(
-    data: Any, kernel: Any, stride: Any, dilation: Any, padding: Any, pool_type: str, ceil_mode: bool = False,
-    layout: str = "NCDHW", count_include_pad: bool = True,
+    data: Any, kernel: Any, stride: Any, dilation: Any = 1, padding: Any = 0, pool_type: str = "max",
+    ceil_mode: bool = False, layout: str = "NCDHW", count_include_pad: bool = True,
 ) -> Any:  # fmt: skip
     return pool(data, kernel, stride, padding, pool_type, ceil_mode, layout, count_include_pad, dilation)
 

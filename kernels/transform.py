@@ -33,8 +33,6 @@ SMALL = [
     {"op": "layout_transform", "shape": (1, 32, 3, 5), "how": {"src_layout": "NCHW", "dst_layout": "NCHW16c"}},
     {"op": "layout_transform", "shape": (1, 2, 3, 5, 4), "how": {"src_layout": "NCHW4c", "dst_layout": "NHWC"}},
     {"op": "flatten", "shape": (2, 3, 5), "how": {}},
-    {"op": "depth_to_space", "shape": (1, 12, 3, 5), "how": {"block_size": 2}},
-    {"op": "space_to_depth", "shape": (1, 3, 4, 6), "how": {"block_size": 2}},
     {"op": "trilu", "shape": (5, 7), "how": {"k": 1, "upper": True}},
 ]
 
@@ -199,16 +197,43 @@ def real_axes_in_order(ndim: int, axes: Any) -> list[int]:
 
 
 def strided_set(a: Any, v: Any, begin: Any, end: Any, strides: Any = None) -> Any:
-    """`a` with a[begin:end:strides] = v; everything constant."""
-    strides = [1] * len(begin) if strides is None else strides
-    cuts = [range(*slice(b, e, s).indices(_shared.constant(n))) for b, e, s, n in zip(begin, end, strides, a.shape)]
+    """`a` with a[begin:end:strides] = v; numbers, or tensors of them."""
+    if isinstance(begin, te.Tensor):
+        n = _shared.constant(begin.shape[0])
+        cuts = [*zip(*_cuts(a, n, begin, end, strides))]
+    else:
+        n = len(begin)
+        steps = [1] * n if strides is None else strides
+        found = [range(*slice(*cut).indices(_shared.constant(m))) for *cut, m in zip(begin, end, steps, a.shape)]
+        cuts = [(c.start, len(c), c.step) for c in found]
 
     def element(*i: Any) -> Any:
-        at = [(x - c.start) // c.step for x, c in zip(i, cuts)]
-        inside = [te.all(((x - c.start) % c.step).equal(0), q >= 0, q < len(c)) for x, c, q in zip(i, cuts, at)]
-        return te.if_then_else(te.all(*inside), v(*at, *i[len(cuts) :]), a(*i))
+        steps = [te.floordiv(x - b, s) for x, (b, _, s) in zip(i, cuts)]
+        inside = [te.all((b + q * s).equal(x), q >= 0, q < m) for x, q, (b, m, s) in zip(i, steps, cuts)]
+        places = [te.max(te.min(q, m - 1), 0) for q, m in zip(steps, v.shape)]
+        return te.if_then_else(te.all(*inside), v(*places, *i[n:]), a(*i))
 
     return _compute(a.shape, element, "strided_set")
+
+
+def _cuts(a: Any, n: int, begin: Any, end: Any, strides: Any) -> list[list[Any]]:
+    """(first element, how many, step) of Python slices whose bounds are data, each computed once."""
+    sizes = shape(a)
+
+    def stage(f: Any, name: str) -> Any:
+        return te.compute((n,), f, name=name, tag="slice_bounds")
+
+    step = stage(lambda d: te.const(1) if strides is None else strides[d].astype("int32"), "step")
+
+    def clipped(bound: Any, d: Any) -> Any:
+        low = tir.Select(step[d] < 0, te.const(-1), te.const(0))
+        value = bound[d].astype("int32")
+        return te.max(te.min(tir.Select(value < 0, value + sizes[d], value), sizes[d] + low), low)
+
+    first, last = stage(lambda d: clipped(begin, d), "first"), stage(lambda d: clipped(end, d), "last")
+    over = stage(lambda d: last[d] - first[d] + step[d] - tir.Select(step[d] < 0, te.const(-1), te.const(1)), "over")
+    count = stage(lambda d: te.max(te.floordiv(over[d], step[d]), 0), "count")
+    return [[t[d] for d in range(n)] for t in (first, count, step)]
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
@@ -281,6 +306,15 @@ def sliding_window(data: Any, axis: int, window_shape: Any, strides: Any) -> Any
     return _compute(dims, element, "sliding_window")
 
 
+def fifo_buffer(data: Any, buffer: Any, axis: int) -> Any:
+    """The buffer moved on along the axis by the length of the data, which comes in at the end."""
+    (at,) = real_axes(len(buffer.shape), axis)
+    new, kept = data.shape[at], buffer.shape[at] - data.shape[at]
+    moved = lambda i, by: [x + by if d == at else x for d, x in enumerate(i)]
+    element = lambda *i: te.if_then_else(i[at] < kept, buffer(*moved(i, new)), data(*moved(i, -kept)))
+    return _compute(buffer.shape, element, "fifo_buffer")
+
+
 def trilu(data: Any, k: Any, upper: bool) -> Any:
     """The part above (or below) the k-th diagonal; zeros elsewhere."""
 
@@ -314,6 +348,8 @@ def layout_transform(array: Any, src_layout: str, dst_layout: str, schedule_rule
         raise ValueError(
             f"a tensor of {len(array.shape)} dimensions cannot go from layout {src_layout} to {dst_layout}"
         )
+    if any(c.islower() and not f for c, f in (*source, *target)):
+        raise ValueError(f"a small letter needs its size in front, as in NCHW16c: {src_layout} to {dst_layout}")
     inner_to, inner_from = dict(target), dict(source)
     whole = {}
     for (c, _), n in zip(source, array.shape):
@@ -337,36 +373,6 @@ def _outer(extent: Any, factor: int) -> Any:
     if _shared.constant(extent) % factor:
         raise ValueError(f"a dimension of {_shared.constant(extent)} cannot be split by {factor}")
     return extent // factor
-
-
-def depth_to_space(data: Any, block_size: int, layout: str = "NCHW", mode: str = "DCR") -> Any:
-    """Blocks of channels become blocks of pixels; DCR: the block is outside the channel, CDR: inside."""
-    b = block_size
-    if layout == "NHWC":
-        moved = depth_to_space(transpose(data, (0, 3, 1, 2)), b, "NCHW", mode)
-        return transpose(moved, (0, 2, 3, 1))
-    n, c, h, w = data.shape
-    c = c // (b * b)
-
-    def element(q: Any, f: Any, y: Any, x: Any) -> Any:
-        block = y % b * b + x % b
-        return data(q, block * c + f if mode == "DCR" else f * (b * b) + block, y // b, x // b)
-
-    return _compute((n, c, h * b, w * b), element, "depth_to_space")
-
-
-def space_to_depth(data: Any, block_size: int, layout: str = "NCHW") -> Any:
-    """Blocks of pixels become channels."""
-    b = block_size
-    if layout == "NHWC":
-        return transpose(space_to_depth(transpose(data, (0, 3, 1, 2)), b), (0, 2, 3, 1))
-    n, c, h, w = data.shape
-
-    def element(q: Any, f: Any, y: Any, x: Any) -> Any:
-        block = f // c
-        return data(q, f % c, y * b + block // b, x * b + block % b)
-
-    return _compute((n, c * b * b, h // b, w // b), element, "space_to_depth")
 
 
 # ---------------------------------------------------------------- the gallery's names

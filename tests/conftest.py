@@ -2,10 +2,12 @@
 
 import os
 
-import hypothesis
-import pytest
+os.environ.setdefault("TVMLAB_CHECK", "1")  # verify after every pass; read when tvmlab is imported
 
-from tests.goldens import Golden, stem
+import hypothesis  # noqa: E402
+import pytest  # noqa: E402
+
+from tests.goldens import Golden, stem  # noqa: E402
 
 # Compile times vary: no deadline per example. CI draws the same examples each time.
 hypothesis.settings.register_profile("tvmlab", deadline=None, derandomize="CI" in os.environ)

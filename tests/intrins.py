@@ -98,3 +98,51 @@ def ran(s: Any, args: Any, target: str = "interp", outputs: int = 1) -> list[np.
 
 def text(s: Any, args: Any) -> str:
     return str(lower(s, args, simple_mode=True))
+
+
+def c_gemv(m: int, l: int) -> te.TensorIntrin:  # noqa: E741
+    """The intrinsic of the classic tensorize tutorial."""
+    a, b = te.placeholder((l,), name="a"), te.placeholder((m, l), name="b")
+    k = te.reduce_axis((0, l), name="k")
+    c = te.compute((m,), lambda i: te.sum(a[k] * b[i, k], axis=k), name="c")
+    Ab = tir.decl_buffer(a.shape, a.dtype, name="A", offset_factor=1, strides=[1])
+    Bb = tir.decl_buffer(b.shape, b.dtype, name="B", offset_factor=1, strides=[te.var("s1"), 1])
+    Cb = tir.decl_buffer(c.shape, c.dtype, name="C", offset_factor=1, strides=[1])
+
+    def intrin_func(ins: Any, outs: Any) -> Any:
+        aa, bb = ins
+        cc = outs[0]
+
+        def _body() -> Any:
+            ib = tir.ir_builder.create()
+            pointers = cc.access_ptr("w"), aa.access_ptr("r"), bb.access_ptr("r")
+            ib.emit(tir.call_extern("int32", "gemv_update", *pointers, m, l, bb.strides[0]))
+            return ib.get()
+
+        def _reduce_reset() -> Any:
+            ib = tir.ir_builder.create()
+            ib.emit(tir.call_extern("int32", "gemv_reset", cc.access_ptr("w"), m))
+            return ib.get()
+
+        def _reduce_update() -> Any:
+            return _body()
+
+        return _body(), _reduce_reset(), _reduce_update()
+
+    return te.decl_tensor_intrin(c.op, intrin_func, name="gemv", binds={a: Ab, b: Bb, c: Cb})
+
+
+def tutorial(factor: int = 16) -> Any:
+    """(schedule, arguments, the outermost axis)"""
+    N, M, L = 32, 48, 64
+    A, B = te.placeholder((N, L), name="A"), te.placeholder((M, L), name="B")
+    k = te.reduce_axis((0, L), name="k")
+    C = te.compute((N, M), lambda i, j: te.sum(A[i, k] * B[j, k], axis=k), name="C")
+    s = create_schedule(C.op)
+    x, y = C.op.axis
+    z = C.op.reduce_axis[0]
+    yo, yi = s[C].split(y, factor=factor)
+    zo, zi = s[C].split(z, factor=factor)
+    s[C].reorder(x, yo, zo, yi, zi)
+    s[C].tensorize(yi, c_gemv(factor, factor))
+    return s, [A, B, C], x

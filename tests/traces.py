@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,28 +116,110 @@ def transpose(rng: random.Random) -> Case:
 PROGRAMS: tuple[Callable[[random.Random], Case], ...] = (matmul, blur, conv, softmax, argmax, transpose)
 
 
-def random_case(seed: int, steps: int = 10) -> Case:
-    rng = random.Random(seed)
-    case = rng.choice(PROGRAMS)(rng)
-    for _ in range(rng.randrange(steps + 1)):
-        try:
-            _step(rng, case.schedule)
-        except LabError:
-            pass
+def bytes_(rng: random.Random) -> Case:
+    """Sums of products of bytes, in 32 bits; and wrapping ones, in 8."""
+    m, n, kind = rng.choice(SIZES), rng.choice(SIZES), rng.choice(("int8", "uint8"))
+    A, B = te.placeholder((m, n), kind, name="A"), te.placeholder((n,), kind, name="B")
+    k, q = te.reduce_axis((0, n), name="k"), te.reduce_axis((0, n), name="q")
+    D = te.compute((m,), lambda i: te.sum(A[i, k].astype("int32") * B[k].astype("int32"), axis=k), name="D")
+    W = te.compute((m,), lambda i: te.sum(A[i, q] * B[q], axis=q), name="W")
+    Y = te.compute((m,), lambda i: D[i] + W[i].astype("int32"), name="Y")
+    a, b = _array(rng, m, n, dtype=kind), _array(rng, n, dtype=kind)
+    wide = a.astype("int32") @ b.astype("int32")
+    return Case(create_schedule(Y.op), [A, B, Y], [a, b], [wide + wide.astype(kind).astype("int32")])
+
+
+def volume(rng: random.Random) -> Case:
+    """Three dimensions of float64, summed over a reduction that begins at 1; perhaps of extent 0."""
+    c, h, w = (rng.choice((0, 1, 2, 3, 5, 8)) for _ in range(3))
+    A = te.placeholder((c, h, w), "float64", name="A")
+    S = te.compute((c, h, w), lambda i, y, x: A[i, y, x] * 2.0, name="S")
+    r = te.reduce_axis((1, max(c, 1)), name="r")
+    Y = te.compute((h, w), lambda y, x: te.sum(S[r, y, x] - S[r - 1, y, x], axis=r), name="Y")
+    a = _array(rng, c, h, w, dtype="float64")
+    y = 2 * (a[1:] - a[:-1]).sum(0) if c > 1 else np.zeros((h, w))
+    return Case(create_schedule(Y.op), [A, Y], [a], [y])
+
+
+def sized(rng: random.Random) -> Case:
+    """Shapes that are known when called: a matmul, a bias, a maximum of its rows."""
+    wide = rng.random() < 0.3
+    m, n, p = (te.size_var(x, "int64" if wide else "int32") for x in "mnp")
+    A, B, b = te.placeholder((m, p), name="A"), te.placeholder((p, n), name="B"), te.placeholder((n,), name="b")
+    k = te.reduce_axis((0, p), name="k")
+    C = te.compute((m, n), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    D = te.compute((m, n), lambda i, j: C[i, j] + b[j], name="D")
+    shape = rng.choice(SIZES), rng.choice(SIZES), rng.choice(SIZES)
+    left, right, bias = _array(rng, shape[0], shape[2]), _array(rng, shape[2], shape[1]), _array(rng, shape[1])
+    return Case(create_schedule(D.op), [A, B, b, D], [left, right, bias], [left @ right + bias])
+
+
+def two(rng: random.Random) -> Case:
+    """Two outputs of one operation, a third of another; all read one intermediate."""
+    m, n = rng.choice(SIZES), rng.choice(SIZES)
+    A = te.placeholder((m, n), "int32", name="A")
+    B = te.compute((m, n), lambda i, j: A[i, j] - 3, name="B")
+    S, P = te.compute((m, n), lambda i, j: (B[i, j] + j, B[i, j] * i), name="T")
+    R = te.compute((n, m), lambda j, i: B[i, j] + A[i, j], name="R")
+    a = _array(rng, m, n, dtype="int32")
+    i, j = np.mgrid[:m, :n].astype("int32")
+    return Case(create_schedule([S.op, R.op]), [A, S, P, R], [a], [a - 3 + j, (a - 3) * i, (2 * a - 3).T.copy()])
+
+
+def gather(rng: random.Random) -> Case:
+    """Rows chosen by an array: the region that is read is not known."""
+    m, n, q = rng.choice(SIZES), rng.choice(SIZES), rng.choice(SIZES)
+    A, I = te.placeholder((m, n), name="A"), te.placeholder((q,), "int32", name="I")
+    B = te.compute((m, n), lambda i, j: A[i, j] + 1.0, name="B")
+    C = te.compute((q, n), lambda i, j: B[I[i], j] * 2.0, name="C")
+    a, chosen = _array(rng, m, n), np.array([rng.randrange(m) for _ in range(q)], "int32")
+    return Case(create_schedule(C.op), [A, I, C], [a, chosen], [(a[chosen] + 1) * 2])
+
+
+def running(rng: random.Random) -> Case:
+    """A scan: sums down the rows, of a scaled input, halved after."""
+    m, n = rng.choice(SIZES) + 1, rng.choice(SIZES)
+    X = te.placeholder((m, n), "int32", name="X")
+    Z = te.compute((m, n), lambda t, i: X[t, i] * 2, name="Z")
+    state = te.placeholder((m, n), "int32", name="state")
+    init = te.compute((1, n), lambda _, i: Z[0, i], name="init")
+    update = te.compute((m, n), lambda t, i: state[t - 1, i] + Z[t, i], name="update")
+    scan = te.scan(init, update, state, inputs=[X], name="scan")
+    Y = te.compute((m, n), lambda t, i: scan[t, i] + 1, name="Y")
+    x = _array(rng, m, n, dtype="int32")
+    return Case(create_schedule(Y.op), [X, Y], [x], [(2 * x).cumsum(0, dtype="int32") + 1])
+
+
+MORE = (*PROGRAMS, bytes_, volume, sized, two, gather, running)
+
+
+def random_case(seed: int, steps: int = 10, programs: tuple[Callable[[random.Random], Case], ...] = PROGRAMS) -> Case:
+    return random_steps(random.Random(seed), steps, programs)
+
+
+def random_steps(rng: random.Random, steps: int, programs: tuple[Callable[[random.Random], Case], ...] = MORE) -> Case:
+    """A program with up to that many random steps; those that are refused are left out."""
+    case = rng.choice(programs)(rng)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # marks that later steps drop
+        for _ in range(rng.randrange(steps + 1)):
+            with suppress(LabError):
+                _step(rng, case.schedule, MORE_ACTS if programs is MORE else ACTS)
     return case
 
 
-def _step(rng: random.Random, s: Schedule) -> None:
+def _step(rng: random.Random, s: Schedule, acts: tuple[str, ...]) -> None:
     stages = [h for h in s.stages if h.leaf_iter_vars]
     h = rng.choice(stages)
     leaves = h.leaf_iter_vars
     a = rng.choice(leaves)
-    act = rng.choice(ACTS)
+    act = rng.choice(acts)
     if act == "split":
-        h.split(a, factor=rng.choice((1, 2, 3, 4, 5))) if rng.random() < 0.7 else h.split(a, nparts=rng.choice((1, 2, 3)))
+        by_factor = rng.random() < 0.7
+        h.split(a, **{"factor": rng.choice((1, 2, 3, 4, 5))} if by_factor else {"nparts": rng.choice((1, 2, 3))})
     elif act == "fuse":
         at = leaves.index(a)
-        if at + 1 < len(leaves) and leaves[at + 1].iter_type == a.iter_type:
+        if at + 1 < len(leaves) and (acts is MORE_ACTS or leaves[at + 1].iter_type == a.iter_type):
             h.fuse(a, leaves[at + 1])
     elif act == "reorder":
         some = rng.sample(leaves, rng.randrange(1, len(leaves) + 1))
@@ -160,10 +244,29 @@ def _step(rng: random.Random, s: Schedule) -> None:
             s.rfactor(h.op.outputs[0], a, rng.choice((0, -1)))
     elif act == "layout" and len(h.op.axis) == 2 and not h.is_output:
         t = rng.choice((2, 3, 4))
-        h.transform_layout(rng.choice((lambda i, j: [j, i], lambda i, j: [i // t, j, i % t], lambda i, j: [j // t, i, j % t])))
+        layouts = (lambda i, j: [j, i], lambda i, j: [i // t, j, i % t], lambda i, j: [j // t, i, j % t])
+        h.transform_layout(rng.choice(layouts))
+    elif act == "align" and h.op.axis:
+        h.storage_align(rng.choice(list(h.op.axis)), rng.choice((2, 4, 8)), rng.choice((0, 1, 3)))
+    elif act in ("double_buffer", "compute_root"):
+        getattr(h, act)()
+    elif act == "vthread":
+        h.bind(a, te.thread_axis("vthread"))
+    elif act == "pragma":
+        h.pragma(a, *rng.choice((("auto_unroll_max_step", 16), ("unroll_explicit", True), ("unroll", None))))
+    elif act == "prefetch" and h.op.inputs:
+        h.prefetch(rng.choice(list(h.op.inputs)), a, rng.choice((1, 2)))
+    elif act == "scope":
+        h.set_scope(rng.choice(("global", "local", "shared")))
+    elif act == "singleton":
+        h.fuse()
 
 
 ACTS = (
-    "split", "split", "split", "fuse", "reorder", "reorder", "vectorize", "unroll", "parallel", "compute_at", "compute_at",
-    "compute_at", "inline", "cache_write", "cache_read", "rfactor", "layout",
+    "split", "split", "split", "fuse", "reorder", "reorder", "vectorize", "unroll", "parallel",
+    "compute_at", "compute_at", "compute_at", "inline", "cache_write", "cache_read", "rfactor", "layout",
+)  # fmt: skip
+MORE_ACTS = (
+    *ACTS, "align", "align", "double_buffer", "double_buffer", "compute_root", "vthread", "pragma", "prefetch", "scope",
+    "singleton",
 )  # fmt: skip

@@ -6,6 +6,8 @@ Public names load on first use, so that `import tvmlab` stays quick whatever the
 from importlib import import_module
 from typing import Any
 
+from .core import hooks
+
 __version__ = "0.1.0"
 
 # public name -> the module that defines it; a name that is a module itself maps to that module ("te": "tvmlab.te")
@@ -21,10 +23,12 @@ _WHERE: dict[str, str] = {
             truncdiv truncmod floordiv floormod indexdiv indexmod div likely ceildiv reinterpret""",
         "tvmlab.tir": """ir_builder call_extern call_pure_extern call_intrin call_pure_intrin call_packed
             call_llvm_intrin address_of pow infinity""",
-        "tvmlab.classic": """select shape_var convert as_const IRModule build_config BuildConfig Range IterVar decl_buffer decl_tensor_intrin
-            register_intrin_rule register_intrin_lowering register_extension""",
+        "tvmlab.classic": """select shape_var convert as_const IRModule build_config BuildConfig Range IterVar
+            schedule_to_module decl_buffer decl_tensor_intrin register_intrin_rule register_intrin_lowering
+            register_extension""",
         "tvmlab.ir": "save_json load_json",
-        "tvmlab.runtime": "cpu device enabled register_func get_global_func list_global_func_names remove_global_func Module load_module",
+        "tvmlab.runtime": """cpu device enabled register_func get_global_func list_global_func_names remove_global_func
+            Module load_module""",
         "tvmlab.runtime.device": "Device cuda gpu rocm opencl cl metal mtl vulkan vpi ext_dev hexagon webgpu",
         "tvmlab.runtime.names": "context TVMContext DataType",
         "tvmlab.core.error": "TVMError LabError",
@@ -32,7 +36,7 @@ _WHERE: dict[str, str] = {
     for name in names.split()
 } | {
     name: f"tvmlab.{name}"
-    for name in """te tir nd target transform testing contrib runtime error ir arith ir_pass schedule expr compat
+    for name in """te tir nd topi target transform testing contrib runtime error ir arith ir_pass schedule expr compat
         module kernels""".split()
 }
 
@@ -40,8 +44,11 @@ _WHERE: dict[str, str] = {
 _MODULES: dict[str, str] = {
     "stmt": "tvmlab.tir", "make": "tvmlab.tir", "intrin": "tvmlab.tir", "api": "tvmlab", "tensor": "tvmlab.te",
     "ndarray": "tvmlab.nd", "container": "tvmlab.ir", "node": "tvmlab.ir", "attrs": "tvmlab.ir",
-    "build_module": "tvmlab", "codegen": "tvmlab.module", "tag": "tvmlab.te",
+    "build_module": "tvmlab", "driver": "tvmlab", "codegen": "tvmlab.module", "tag": "tvmlab.te",
 }  # fmt: skip
+
+# what a notebook shows of schedules, tensors, programs: loaded when one is shown
+hooks.later(lambda: import_module("tvmlab.view.rich"))
 
 
 def __getattr__(name: str) -> Any:

@@ -95,7 +95,7 @@ def detect_linear_equation(expr: Any, var_list: Sequence[Any]) -> list[Expr]:
     wanted = [v.var if isinstance(v, IterVar) else v for v in var_list]
     x = lin(to_expr(expr))
     rest = affine.Lin({a: c for a, c in x.terms.items() if a not in wanted}, x.const)
-    if any(affine.mentions(a, {v: 0 for v in wanted}) for a in rest.terms):
+    if any(affine.mentions(a, dict.fromkeys(wanted, 0)) for a in rest.terms):
         return []
     return [*(const(x.terms.get(v, 0), v.dtype) for v in wanted), affine.to_expr(rest)]
 

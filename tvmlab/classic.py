@@ -6,7 +6,7 @@ import collections.abc
 from dataclasses import replace
 from typing import Any
 
-from .core.build import const, to_expr
+from .core.build import to_expr
 from .core.error import MissingName
 from .core.node import KIND_NAMES, Expr, Var
 from .core.node import IterVar as _IterVar
@@ -27,7 +27,9 @@ def _range(begin: Any, end: Any = None, span: Any = None) -> _Range:
 
 
 Range = view("Range", lambda x: isinstance(x, _Range), _range, "The integers from `begin` to `end` (exclusive).")
-Range.from_min_extent = Range.make_by_min_extent = staticmethod(lambda lo, n, span=None: _Range(to_expr(lo), to_expr(n)))
+Range.from_min_extent = Range.make_by_min_extent = staticmethod(
+    lambda lo, n, span=None: _Range(to_expr(lo), to_expr(n))
+)
 
 
 def _iter_var(dom: Any, var: Any = "i", iter_type: int = 0, thread_tag: str = "", span: Any = None) -> _IterVar:
@@ -73,7 +75,7 @@ as_const = convert
 
 
 def build_config(**options: Any) -> Any:
-    """Release 0.6's options, for a `with` block. Its names are those of `transform.PassContext`, without the prefixes."""
+    """Release 0.6's options, for a `with` block: those of `transform.PassContext` under their old names."""
     from .transform import context_of
 
     return context_of(options)
@@ -104,6 +106,13 @@ def decl_buffer(*args: Any, **options: Any) -> Any:
     if config.data_alignment > 0:
         options.setdefault("data_alignment", config.data_alignment)
     return declare(*args, **options)
+
+
+def schedule_to_module(sch: Any, args: Any = None, name: str = "main", binds: Any = None) -> Program:
+    """The loop nest of a schedule before any pass (`tvm.driver.build_module.schedule_to_module`)."""
+    from .lowering import pipeline
+
+    return pipeline.loops(sch.state, args or [], name, binds)
 
 
 # ---------------------------------------------------------------- what does not exist

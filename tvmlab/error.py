@@ -4,8 +4,16 @@
 from __future__ import annotations
 
 from .core.error import (
-    BuildError, CallError, ExpressionError, LabError, MissingName, ScheduleError, ScheduleTypeError, ScheduleValueError,
-    TVMError, VerifyError,
+    BuildError,
+    CallError,
+    ExpressionError,
+    LabError,
+    MissingName,
+    ScheduleError,
+    ScheduleTypeError,
+    ScheduleValueError,
+    TVMError,
+    VerifyError,
 )  # fmt: skip
 from .names import lazy
 

@@ -1,4 +1,4 @@
-"""What lowering returns and how it is saved and compared, under its classic names: `tvmlab.ir.structural_equal(a, b)`."""
+"""What lowering returns, saved and compared, under the classic names: `tvmlab.ir.structural_equal(a, b)`."""
 
 # ruff: noqa: F401
 from __future__ import annotations
@@ -10,14 +10,13 @@ from .classic import Array, IntImm, IRModule, Map, PrimExpr, Range
 from .core.node import Node
 from .core.program import Function, Program
 from .core.serial import dumps, loads
-from .core.walk import same
+from .core.walk import fingerprint, free_variables, same
 from .expr import encode as _encode  # makes tensors and operations savable
 from .face.handle import Schedule
 from .names import lazy
 from .schedule.trace import Trace
 from .transform import PassContext
 
-Node = Node
 BaseFunc = PrimFunc = Function
 
 
@@ -29,8 +28,6 @@ def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
     a, b = _comparable(lhs), _comparable(rhs)
     names: dict[Any, Any] = {}
     if not map_free_vars and isinstance(lhs, Node) and isinstance(rhs, Node):
-        from .core.walk import free_variables
-
         names = {k: v for x in free_variables(lhs) for k, v in ((x, x), (("back", x), x))}
     return same(a, b, names)
 
@@ -51,7 +48,7 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> 
 
 def structural_hash(node: Any, map_free_vars: bool = False) -> int:
     """A number that structurally equal programs share."""
-    return hash(str(node))
+    return hash(fingerprint(_comparable(node)))
 
 
 def save_json(node: Any) -> str:

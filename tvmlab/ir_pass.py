@@ -44,7 +44,7 @@ def ExprUseVar(expr: Expr, var: Var) -> bool:
 
 
 def VectorizeLoop(stmt: Stmt) -> Stmt:
-    return standard("VectorizeLoop")(stmt)  # type: ignore[no-any-return]
+    return standard("VectorizeLoop")(stmt)
 
 
 def UnrollLoop(
@@ -58,27 +58,27 @@ def UnrollLoop(
 
 
 def LoopPartition(stmt: Stmt, split_const_loop: bool = False) -> Stmt:
-    return standard("LoopPartition", partition_const_loop=bool(split_const_loop))(stmt)  # type: ignore[no-any-return]
+    return standard("LoopPartition", partition_const_loop=bool(split_const_loop))(stmt)
 
 
 def InjectVirtualThread(stmt: Stmt) -> Stmt:
-    return standard("InjectVirtualThread")(stmt)  # type: ignore[no-any-return]
+    return standard("InjectVirtualThread")(stmt)
 
 
 def InjectDoubleBuffer(stmt: Stmt, split_loop: int = 1) -> Stmt:
-    return standard("InjectDoubleBuffer", split_loop=split_loop)(stmt)  # type: ignore[no-any-return]
+    return standard("InjectDoubleBuffer", split_loop=split_loop)(stmt)
 
 
 def StorageRewrite(stmt: Stmt) -> Stmt:
-    return standard("StorageRewrite")(stmt)  # type: ignore[no-any-return]
+    return standard("StorageRewrite")(stmt)
 
 
 def StorageFlatten(stmt: Stmt, extern_buffer: Any = None, cache_line_size: int = 64) -> Stmt:
-    return standard("StorageFlatten")(stmt)  # type: ignore[no-any-return]
+    return standard("StorageFlatten")(stmt)
 
 
 def RemoveNoOp(stmt: Stmt) -> Stmt:
-    return standard("RemoveNoOp")(stmt)  # type: ignore[no-any-return]
+    return standard("RemoveNoOp")(stmt)
 
 
 def UndefinedVars(stmt: Any, defs: Any = ()) -> list[Var]:
@@ -91,6 +91,23 @@ def VerifySSA(stmt: Any) -> bool:
     return verify_ssa(stmt)
 
 
+def SplitHostDevice(func: Any) -> list[Any]:
+    """The functions of the host and of the devices: one, since CPU targets have no other."""
+    return [func]
+
+
+def LowerTVMBuiltin(func: Any) -> Any:
+    """Nothing to do: targets lower their own built-ins."""
+    return func
+
+
+LowerIntrin = CombineContextCall = BindDeviceType = LowerThreadAllreduce = LowerWarpMemory = InferFragment = (
+    LowerTVMBuiltin
+)
+
+
 __getattr__, __dir__ = lazy(
-    __name__, {}, {n: "calls are checked before a program runs" for n in ("MakeAPI", "BindDeviceType", "LowerTVMBuiltin")}
+    __name__,
+    {},
+    dict.fromkeys(("MakeAPI",), "calls are checked before a program runs"),
 )

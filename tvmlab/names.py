@@ -27,7 +27,6 @@ NOT_YET: dict[str, str] = {
     "rocblas": "GPU targets are not there yet",
     "hybrid": "write the loops with te.extern and tir.ir_builder, or the computation with te.compute",
     "script": "there is no TensorIR here: te.create_schedule schedules the expression itself",
-    "driver": "tvmlab.lower and tvmlab.build are all there is",
 }
 
 

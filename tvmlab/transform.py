@@ -1,7 +1,7 @@
 """Options of lowering and passes of one's own, under their classic names.
 
-    with tvmlab.transform.PassContext(config={"tir.UnrollLoop": {"auto_max_step": 16}}):
-        tvmlab.build(s, args, "llvm")
+with tvmlab.transform.PassContext(config={"tir.UnrollLoop": {"auto_max_step": 16}}):
+    tvmlab.build(s, args, "llvm")
 """
 
 from __future__ import annotations
@@ -177,7 +177,8 @@ class Pass:
 
 # the classic name of a pass -> the file in lowering/passes that does it
 OURS = {
-    "Simplify": "simplify", "LoopPartition": "partition_loops", "VectorizeLoop": "vectorize", "UnrollLoop": "unroll_loops",
+    "Simplify": "simplify", "LoopPartition": "partition_loops", "VectorizeLoop": "vectorize",
+    "UnrollLoop": "unroll_loops",
     "RemoveNoOp": "remove_noop", "StorageRewrite": "reuse_storage", "StorageFlatten": "flatten_storage",
     "FlattenBuffer": "flatten_storage", "InjectVirtualThread": "virtual_threads", "InjectDoubleBuffer": "double_buffer",
     "HoistIfThenElse": "hoist_guards", "CanonicalSimplify": "simplify",

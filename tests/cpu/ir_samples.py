@@ -31,6 +31,24 @@ from tvmlab.core.node import (
 from tvmlab.core.program import Function, Program
 from tvmlab.target import Target, get
 
+INTS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+FLOATS = ("float16", "float32", "float64")
+rng = np.random.default_rng(1)
+
+
+def sample(dtype: str, n: int = 53) -> np.ndarray:
+    """Numbers of the whole range, and the awkward ones."""
+    if dtype == "bool":
+        return rng.integers(0, 2, n).astype(bool)
+    if dtype.startswith("float"):
+        x = rng.normal(0, 3, n).astype(dtype)
+        x[:8] = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.5, 100.0]
+        return x
+    info = np.iinfo(dtype)
+    x = rng.integers(info.min, info.max, n, dtype=dtype, endpoint=True)
+    x[:6] = [info.min, info.max, 0, 1, info.max, 3]
+    return x
+
 
 def buf(name: str, size: Any, dtype: str = "float32", **more: Any) -> Buffer:
     """A flat buffer."""

@@ -11,7 +11,11 @@ def run(tmp_path, script, *args):
     path = tmp_path / "script.py"
     path.write_text(textwrap.dedent(script))
     done = subprocess.run(
-        [sys.executable, "-m", "tvmlab.compat", str(path), *args], capture_output=True, text=True, check=False, timeout=100
+        [sys.executable, "-m", "tvmlab.compat", str(path), *args],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
@@ -81,7 +85,8 @@ def test_what_is_not_there_can_be_imported_but_not_used(tmp_path):
     )
     assert out == [
         "relay.build does not exist in tvmlab |  graphs of operators are not there yet: write them with te and topi",
-        "autotvm.task does not exist in tvmlab |  tuning is not there yet: measure candidates with module.time_evaluator",
+        "autotvm.task does not exist in tvmlab |"
+        "  tuning is not there yet: measure candidates with module.time_evaluator",
         "relay.testing.resnet does not exist in tvmlab |"
         "  graphs of operators are not there yet: write them with te and topi",
     ]

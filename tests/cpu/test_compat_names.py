@@ -11,20 +11,23 @@ from tvmlab import te, tir
 
 # namespace -> some of what scripts take from it
 NAMES = {
-    "tvm": """placeholder compute scan extern var size_var shape_var const convert reduce_axis thread_axis sum min max any all
-        select if_then_else create_schedule lower build decl_buffer decl_tensor_intrin build_config call_packed call_extern
-        call_pure_intrin call_pure_extern exp log sqrt tanh power floor min_value max_value comm_reducer tag_scope register_func
-        get_global_func nd cpu gpu cuda opencl cl metal mtl rocm vulkan context device target transform ir tir te runtime error
-        TVMError IRModule Range save_json load_json testing contrib ir_pass schedule arith expr stmt make module tensor ndarray
-        container node intrin api ir_builder""",
+    "tvm": """placeholder compute scan extern var size_var shape_var const convert reduce_axis thread_axis sum min
+        max any all select if_then_else create_schedule lower build decl_buffer decl_tensor_intrin
+        build_config call_packed call_extern call_pure_intrin call_pure_extern exp log sqrt tanh power floor
+        min_value max_value comm_reducer tag_scope register_func get_global_func nd cpu gpu cuda opencl cl
+        metal mtl rocm vulkan context device target transform ir tir te runtime error TVMError IRModule
+        Range save_json load_json testing contrib ir_pass schedule arith expr stmt make module tensor
+        ndarray container node intrin api ir_builder""",
     "tvm.te": "placeholder compute create_schedule schedule Tensor tag_scope create_prim_func Stage Schedule",
-    "tvm.tir": """const IntImm FloatImm StringImm Add Select For ForKind Evaluate ir_builder decl_buffer call_packed call_extern
-        if_then_else any all indexmod stmt_functor transform analysis IterVar Range stmt expr""",
+    "tvm.tir": """const IntImm FloatImm StringImm Add Select For ForKind Evaluate ir_builder decl_buffer call_packed
+        call_extern if_then_else any all indexmod stmt_functor transform analysis IterVar Range stmt expr""",
     "tvm.tir.transform": "prim_func_pass Simplify LoopPartition VectorizeLoop UnrollLoop RemoveNoOp StorageRewrite",
     "tvm.tir.stmt_functor": "post_order_visit ir_transform substitute",
     "tvm.tir.analysis": "expr_deep_equal verify_ssa undefined_vars",
-    "tvm.te.schedule": """InferBound ScheduleOps AutoInlineElemWise AutoInlineBroadcast AutoInlineInjective CreateReadGraph
-        PostDFSOrder CreateAttachPath ScanGetBody ScanFixPointAnalysis Schedule Stage Split Fuse Singleton Rebase Buffer""",
+    "tvm.te.schedule": """InferBound ScheduleOps AutoInlineElemWise AutoInlineBroadcast AutoInlineInjective
+        CreateReadGraph PostDFSOrder CreateAttachPath ScanGetBody ScanFixPointAnalysis
+        Schedule Stage Split Fuse Singleton
+        Rebase Buffer""",
     "tvm.schedule": "InferBound ScheduleOps Fuse create_schedule",
     "tvm.expr": "Call Add IntImm Var Select",
     "tvm.stmt": "For IfThenElse Evaluate",
@@ -34,14 +37,21 @@ NAMES = {
     "tvm.module": "load enabled Module system_lib",
     "tvm.target": "Target create current_target",
     "tvm.transform": "PassContext Sequential module_pass PrintIR",
-    "tvm.ir": """IRModule Range structural_equal assert_structural_equal save_json load_json Array Map transform PassContext""",
+    "tvm.ir": """IRModule Range structural_equal assert_structural_equal save_json load_json Array Map transform
+        PassContext""",
     "tvm.container": "Array Map",
-    "tvm.ir_pass": "Simplify CanonicalSimplify Substitute Equal VectorizeLoop UnrollLoop LoopPartition PostOrderVisit IRTransform",
+    "tvm.ir_pass": """Simplify CanonicalSimplify Substitute Equal VectorizeLoop UnrollLoop LoopPartition
+        PostOrderVisit IRTransform""",
     "tvm.arith": "Analyzer ConstIntBound detect_linear_equation DetectLinearEquation",
     "tvm.error": "TVMError InternalError",
-    "tvm.testing": """assert_allclose device_enabled enabled_targets parametrize_targets requires_llvm requires_gpu uses_gpu utils
-        parameter main""",
-    "tvm.contrib": "tedd util utils cc random",
+    "tvm.testing": """assert_allclose device_enabled enabled_targets parametrize_targets requires_llvm requires_gpu
+        uses_gpu utils parameter main""",
+    "tvm.contrib": "tedd util utils cc random cblas clang pickle_memoize",
+    "tvm.contrib.pickle_memoize": "memoize",
+    "tvm.topi": "add multiply sum max argmax transpose reshape concatenate exp tanh nn generic x86 testing utils tag",
+    "tvm.topi.nn": "relu conv2d_nchw conv2d_hwcn dense softmax pad",
+    "tvm.driver": "lower build build_module",
+    "tvm.driver.build_module": "schedule_to_module",
 }
 
 
@@ -82,6 +92,17 @@ def test_namespace(namespace):
 def test_what_is_not_there_says_so(path, reason):
     with pytest.raises(AttributeError, match=reason):
         find(path)
+
+
+def test_memoize_keeps_results():
+    calls = []
+
+    @tvm.contrib.pickle_memoize.memoize("tests.data")
+    def data(n):
+        calls.append(n)
+        return n + 1
+
+    assert [data(1), data(1), data(2)] == [2, 2, 3] and calls == [1, 2]
 
 
 # ---------------------------------------------------------------- targets
@@ -173,12 +194,27 @@ def test_what_is_said_of_axes():
     assert s[B].same_as(s[B]) and not s[A].same_as(s[B])
 
 
+def test_statements_answer_to_their_classic_names():
+    k = te.reduce_axis((0, 16), "k")
+    A = te.placeholder((16, 16), name="A")
+    B = te.compute((16,), lambda i: te.sum(A[i, k], axis=k), name="B")
+    s = te.create_schedule(B.op)
+    s[B].parallel(B.op.axis[0])
+    outer = tvm.lower(s, [A, B], simple_mode=True)["main"].body
+    assert isinstance(outer, tir.For) and (outer.loop_var.name, outer.min.value, outer.for_type) == ("i", 0, 1)
+    both = outer.body
+    assert outer.kind == tir.ForKind.PARALLEL and isinstance(both, tir.SeqStmt) and bool(tir.SeqStmt([]))
+    assert len(both) == both.size == 2 and isinstance(both[0], tir.BufferStore) and both.seq[1] is both[1]
+
+
 def test_structural_equality():
     A, B, s, *_ = scheduled()
     a, b = tvm.lower(s, [A, B]), tvm.lower(s, [A, B])
-    assert tvm.ir.structural_equal(a, b)
+    assert tvm.ir.structural_equal(a, b) and tvm.ir.structural_hash(a) == tvm.ir.structural_hash(b)
     x, y = te.var("x"), te.var("y")
     assert not tvm.ir.structural_equal(x + 1, y + 1) and tvm.ir.structural_equal(x + 1, y + 1, map_free_vars=True)
+    hashes = [tvm.ir.structural_hash(e) for e in (x + 1, y + 1, x + 2)]
+    assert hashes[0] == hashes[1] != hashes[2]
     with pytest.raises(ValueError, match="not structurally equal"):
         tvm.ir.assert_structural_equal(x + 1, x + 2)
 

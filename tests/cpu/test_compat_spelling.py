@@ -1,4 +1,4 @@
-"""Small scripts in the classic spellings, run end to end: release 0.6 (`tvm.placeholder`) and 0.8 and later (`te.placeholder`)."""
+"""Small scripts in the classic spellings, run end to end: release 0.6 (`tvm.placeholder`), 0.8 and later (`te`)."""
 
 import numpy as np
 import pytest
@@ -142,9 +142,49 @@ def test_errors_keep_their_classic_types():
     f = tvm.build(s, [A, B], "llvm")
     with pytest.raises(tvm.TVMError):
         f(np.zeros(5, "float32"), np.zeros(6, "float32"))
-    with pytest.raises(tvm.error.TVMError, match="cuda is not there yet: bound loops lower and print, and run on `interp`"):
+    with pytest.raises(
+        tvm.error.TVMError, match="cuda is not there yet: bound loops lower and print, and run on `interp`"
+    ):
         tvm.build(s, [A, B], "cuda")
     with pytest.raises(ValueError):
         tvm.build(s)
     with pytest.raises(TypeError, match="build takes a schedule or a lowered program"):
         tvm.build(3)
+
+
+def test_release_06_from_lowered_function_to_module():
+    A = tvm.placeholder((9,), name="A")
+    B = tvm.compute((9,), lambda i: A[i] - 1.0, name="B")
+    lowered = tvm.lower(tvm.create_schedule(B.op), [A, B], name="minus")
+    (host,) = tvm.ir_pass.SplitHostDevice(lowered)
+    f = tvm.codegen.build_module(tvm.ir_pass.LowerTVMBuiltin(host), "c")
+    b = np.zeros(9, "float32")
+    f["minus"](np.ones(9, "float32"), b)
+    assert list(b) == [0.0] * 9
+
+
+def test_a_parallel_loop_over_a_fused_symbolic_shape():
+    rows, cols, n = tvm.var("rows"), tvm.var("cols"), tvm.var("n")
+    data = tvm.placeholder((n,), name="data")
+    k = tvm.reduce_axis((0, n), name="k")
+    out = tvm.compute((rows, cols), lambda i, j: tvm.sum(data[k] * (i + j), axis=k), name="out")
+    s = tvm.create_schedule(out.op)
+    s[out].parallel(s[out].fuse(*out.op.axis))
+    c = np.zeros((4, 3), "float32")
+    tvm.build(s, [data, out])(np.ones(2, "float32"), c)
+    np.testing.assert_allclose(c, 2 * np.add.outer(np.arange(4), np.arange(3)))
+
+
+def test_of_two_imported_functions_of_one_name_the_inner_pragma_wins():
+    def gives(n):
+        return f"define float @give_me(float %x) {{\n  ret float {n}.0\n}}\n"
+
+    A = tvm.placeholder((4, 4), name="A")
+    B = tvm.compute((4, 4), lambda i, j: tvm.call_pure_extern("float32", "give_me", A[i, j]), name="B")
+    s = tvm.create_schedule(B.op)
+    i, j = B.op.axis
+    s[B].pragma(i, "import_llvm", gives(1))
+    s[B].pragma(j, "import_llvm", gives(2))
+    b = np.zeros((4, 4), "float32")
+    tvm.build(s, [A, B], "llvm")(b.copy(), b)
+    assert (b == 2).all()

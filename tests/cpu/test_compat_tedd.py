@@ -59,7 +59,9 @@ def test_bound_threads_and_what_cannot_be_bounded():
     s[D].bind(s[D].leaf_iter_vars[1], te.thread_axis("threadIdx.x"))
     row = stages(s)["D"]["all_itervars"][3]
     assert (row["itervar_type"], row["properties"]["thread"]) == ("kThreadIndex", "threadIdx.x")
-    assert {a["properties"]["range"] for a in tedd.extract_dom_for_viz(s, False)["stages"][4]["all_itervars"]} == {"range(N/A)"}
+    assert {a["properties"]["range"] for a in tedd.extract_dom_for_viz(s, False)["stages"][4]["all_itervars"]} == {
+        "range(N/A)"
+    }
 
 
 def test_transform_relations():
@@ -69,6 +71,12 @@ def test_transform_relations():
     (r,) = stages(s)["B"]["relations"]
     assert r["kind"] == "Transform" and len(r["takes"]) == 2 and len(r["gives"]) == 3
     assert "Transform" in tedd.viz_itervar_relationship_graph(s, output_dot_string=True)
+
+
+def test_an_inlined_stage_points_into_the_body_that_takes_it_up():
+    dot = tedd.viz_schedule_tree(schedule(), output_dot_string=True)
+    assert "Stage_3:title -> Stage_4:body" in dot and "Stage_3:title -> ROOT" not in dot
+    assert "Stage_2:title -> Stage_4:IterVar_4_6" in dot
 
 
 def test_groups_are_nodes():
@@ -111,7 +119,7 @@ def test_pictures_show_the_whole_label(name):
     root = ET.fromstring(picture.svg)
     words = " ".join(t.text or "" for t in root.iter("{http://www.w3.org/2000/svg}text"))
     assert "C.local" in words and "Stage_2" not in words, "HTML-like labels were not drawn"
-    assert set(picture._repr_mimebundle_()) == {"text/plain", "image/svg+xml"}
+    assert set(picture._repr_mimebundle_()) == {"text/plain", "image/svg+xml", "image/png"}
     assert re.search(r"C\.local", repr(picture))
 
 

@@ -367,7 +367,7 @@ def test_thread_loops_are_refused_by_name() -> None:
     with pytest.raises(BuildError) as e:
         build(program("bound", (a,), nest))
     assert str(e.value) == (
-        "the loop `tx` (bound to threadIdx.x) runs on threads of a block, which the target llvm does not have\n"
+        "the loop `tx` is bound to threadIdx.x: the target llvm has no threads of a block\n"
         '    for tx in thread("threadIdx.x", 4):\n'
         "  legal here:  parallel, serial, the target interp"
     )

@@ -15,27 +15,27 @@ from tvmlab.core.error import BuildError
 from tvmlab.core.node import Bin, Call, Not
 from tvmlab.target import Target
 
-from .ir_samples import apply, apply_many, buf, build, load, loop, program, pure, ramp, run, splat, store
+from .ir_samples import (
+    FLOATS,
+    INTS,
+    apply,
+    apply_many,
+    buf,
+    build,
+    load,
+    loop,
+    program,
+    pure,
+    ramp,
+    run,
+    sample,
+    splat,
+    store,
+)
 
 LANES = (1, 16, 7)
-INTS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
-FLOATS = ("float16", "float32", "float64")
 TARGETS = ("llvm", Target("llvm", cpu="x86-64-v3"), Target("llvm", cpu="x86-64"))
 rng = np.random.default_rng(1)
-
-
-def sample(dtype: str, n: int = 53) -> np.ndarray:
-    """Numbers of the whole range, and the awkward ones."""
-    if dtype == "bool":
-        return rng.integers(0, 2, n).astype(bool)
-    if dtype.startswith("float"):
-        x = rng.normal(0, 3, n).astype(dtype)
-        x[:8] = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.5, 100.0]
-        return x
-    info = np.iinfo(dtype)
-    x = rng.integers(info.min, info.max, n, dtype=dtype, endpoint=True)
-    x[:6] = [info.min, info.max, 0, 1, info.max, 3]
-    return x
 
 
 def same(a: np.ndarray, b: np.ndarray) -> None:

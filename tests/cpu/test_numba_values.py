@@ -16,10 +16,8 @@ from tvmlab.core import dtype as dt
 from tvmlab.core.build import cast, const, select
 from tvmlab.core.node import Bin, Call, Expr, Not, Stmt, Var
 
-from .ir_samples import binary, buf, load, loop, program, pure, ramp, run, splat, store
+from .ir_samples import FLOATS, INTS, binary, buf, load, loop, program, pure, ramp, run, sample, splat, store
 
-INTS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
-FLOATS = ("float16", "float32", "float64")
 pytestmark = pytest.mark.slow  # half a second of compiling for each
 rng = np.random.default_rng(1)
 Fn = Callable[..., Expr]
@@ -28,20 +26,6 @@ Fn = Callable[..., Expr]
 def with_lanes(*dtypes: str) -> list[tuple[str, int]]:
     """Scalars and full vectors of every type, an odd vector of one."""
     return [(d, n) for d in dtypes for n in (1, 16)] + [(dtypes[1], 7)]
-
-
-def sample(dtype: str, n: int = 53) -> np.ndarray:
-    """Numbers of the whole range, and the awkward ones."""
-    if dtype == "bool":
-        return rng.integers(0, 2, n).astype(bool)
-    if dtype.startswith("float"):
-        x = rng.normal(0, 3, n).astype(dtype)
-        x[:8] = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.5, 100.0]
-        return x
-    info = np.iinfo(dtype)
-    x = rng.integers(info.min, info.max, n, dtype=dtype, endpoint=True)
-    x[:6] = [info.min, info.max, 0, 1, info.max, 3]
-    return x
 
 
 def apply_all(cases: dict[str, tuple[Fn, str]], *arrays: np.ndarray, lanes: int = 1) -> dict[str, np.ndarray]:

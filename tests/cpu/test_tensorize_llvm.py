@@ -6,7 +6,7 @@ import stat
 import numpy as np
 import pytest
 
-from tests.intrins import arrays, blocked, gemv, ran, rows
+from tests.intrins import arrays, blocked, gemv, ran, rows, tutorial
 from tests.refusal import refused
 from tvmlab import te, tir
 from tvmlab.core.error import BuildError
@@ -50,53 +50,6 @@ define i32 @gemv_reset(ptr %c, i32 %m) {
 }
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 """
-
-
-def c_gemv(m, l):
-    """The intrinsic of the classic tensorize tutorial."""
-    a, b = te.placeholder((l,), name="a"), te.placeholder((m, l), name="b")
-    k = te.reduce_axis((0, l), name="k")
-    c = te.compute((m,), lambda i: te.sum(a[k] * b[i, k], axis=k), name="c")
-    Ab = tir.decl_buffer(a.shape, a.dtype, name="A", offset_factor=1, strides=[1])
-    Bb = tir.decl_buffer(b.shape, b.dtype, name="B", offset_factor=1, strides=[te.var("s1"), 1])
-    Cb = tir.decl_buffer(c.shape, c.dtype, name="C", offset_factor=1, strides=[1])
-
-    def intrin_func(ins, outs):
-        aa, bb = ins
-        cc = outs[0]
-
-        def _body():
-            ib = tir.ir_builder.create()
-            pointers = cc.access_ptr("w"), aa.access_ptr("r"), bb.access_ptr("r")
-            ib.emit(tir.call_extern("int32", "gemv_update", *pointers, m, l, bb.strides[0]))
-            return ib.get()
-
-        def _reduce_reset():
-            ib = tir.ir_builder.create()
-            ib.emit(tir.call_extern("int32", "gemv_reset", cc.access_ptr("w"), m))
-            return ib.get()
-
-        def _reduce_update():
-            return _body()
-
-        return _body(), _reduce_reset(), _reduce_update()
-
-    return te.decl_tensor_intrin(c.op, intrin_func, name="gemv", binds={a: Ab, b: Bb, c: Cb})
-
-
-def tutorial(factor=16):
-    N, M, L = 32, 48, 64
-    A, B = te.placeholder((N, L), name="A"), te.placeholder((M, L), name="B")
-    k = te.reduce_axis((0, L), name="k")
-    C = te.compute((N, M), lambda i, j: te.sum(A[i, k] * B[j, k], axis=k), name="C")
-    s = create_schedule(C.op)
-    x, y = C.op.axis
-    z = C.op.reduce_axis[0]
-    yo, yi = s[C].split(y, factor=factor)
-    zo, zi = s[C].split(z, factor=factor)
-    s[C].reorder(x, yo, zo, yi, zi)
-    s[C].tensorize(yi, c_gemv(factor, factor))
-    return s, [A, B, C], x
 
 
 def test_the_tutorial_with_llvm_ir():
@@ -157,6 +110,30 @@ def test_c_goes_through_clang(monkeypatch, tmp_path):
     assert refused(BuildError, lambda: build(s, args, "llvm")) == (
         "clang refused the C code of the pragma import_c\n    no C"
     )
+
+
+@pytest.mark.parametrize(("parts", "k_part"), [("b", 8), ("biu", 4), ("bu", 4)])
+def test_loops_on_numba(parts, k_part):
+    A, B, C = rows()
+    s, at = blocked(C, 4, k_part)
+    s[C].tensorize(at["ji"], gemv(4, k_part, parts))
+    a, b, c = ran(s, [A, B, C], "numba")
+    assert (c == a @ b.T).all()
+
+
+def test_clang_of_contrib(monkeypatch, tmp_path):
+    from tvmlab.contrib import clang
+
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert clang.find_clang(required=False) == []
+    assert refused(BuildError, lambda: clang.create_llvm("int f() { return 0; }\n")) == (
+        "cannot find clang, which makes LLVM IR of C code\n"
+        "  legal here:  LLVM IR written by hand, a body built with tir.ir_builder, call_packed of a Python function"
+    )
+    stand_in = tmp_path / "clang"
+    stand_in.write_text('#!/bin/sh\nwhile [ "$1" != "-o" ]; do shift; done\necho "; $4" > "$2"\n')
+    stand_in.chmod(stand_in.stat().st_mode | stat.S_IXUSR)
+    assert clang.create_llvm("a.c", options=["-march=native"]) == "; a.c\n"
 
 
 @pytest.mark.parametrize("style", ["loops", "packed"])

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from tests.intrins import arrays, text
+from tests.pure.passes.schedules import owed
 from tests.refusal import refused
 from tvmlab import te
 from tvmlab.core.error import ScheduleError
-from tvmlab.face.api import build, create_schedule, lower
+from tvmlab.face.api import build, create_schedule
 
 N, K = 6, 37
 
@@ -180,7 +181,7 @@ def test_a_data_loop_inside_the_reduction_is_refused():
     A, B = rows()
     s, ko, ki, tx = split_and_bound(B)
     s[B].reorder(ko, B.op.axis[0], ki)
-    assert refused(ScheduleError, lambda: lower(s, [A, B])) == (
+    assert refused(ScheduleError, lambda: owed(s, [A, B])) == (
         "the reduction of B runs on threads: its data loops must stand outside its reduction loops\n"
         "  s[B].reorder(<data axes>, <reduction axes>)"
     )
@@ -191,19 +192,21 @@ def test_an_init_is_refused():
     A, r = te.placeholder((N, K), name="A"), te.reduce_axis((0, K), name="k")
     B = te.compute((N,), lambda i: te.sum(A[i, r], axis=r, init=start[i]), name="B")
     s = split_and_bound(B)[0]
-    assert refused(ScheduleError, lambda: lower(s, [A, start, B])) == (
+    assert refused(ScheduleError, lambda: owed(s, [A, start, B])) == (
         "the reduction of B has an init and cannot run on threads"
     )
 
 
-@pytest.mark.parametrize(("tag", "what"), [("vthread", "a virtual thread"), ("blockIdx.x", "a grid index")])
+@pytest.mark.parametrize(("tag", "what"), [("vthread", "virtual threads"), ("blockIdx.x", "blocks")])
 def test_only_threads_of_a_block_add_up(tag, what):
     A, B = rows()
-    s = split_and_bound(B, tag=tag)[0]
-    assert refused(ScheduleError, lambda: lower(s, [A, B])) == (
-        f"the reduction of B cannot run on {tag}, which is {what}: only the threads of a block can add up what they "
-        "have (`k.inner`)\n"
-        "  legal here:  threadIdx.x, threadIdx.y, threadIdx.z"
+    assert refused(ScheduleError, lambda: split_and_bound(B, tag=tag)) == (
+        f"cannot bind `ki` (B.k.inner) in stage B to {tag}\n"
+        "    for i in 6\n"
+        "      for ko in 5\n"
+        f"        for ki in 8                    <- carries a reduction, and {what} cannot reduce together\n"
+        "  legal here:  threadIdx.x, threadIdx.y, threadIdx.z\n"
+        f"  to spread a reduction over {what}, make partial sums first:  s.rfactor(B, ki)"
     )
 
 
@@ -213,7 +216,7 @@ def test_the_number_of_threads_must_be_known():
     B = te.compute((N,), lambda i: te.sum(A[i, r], axis=r), name="B")
     s = create_schedule(B.op)
     s[B].bind(r, threads("threadIdx.x"))
-    assert refused(ScheduleError, lambda: lower(s, [A, B])) == (
+    assert refused(ScheduleError, lambda: owed(s, [A, B])) == (
         "the reduction of B runs on threadIdx.x, whose extent must be a number, not n\n"
         "  split `k` by the number of threads and bind the inner part"
     )

@@ -317,3 +317,23 @@ def test_operations_read_other_tensors():
     assert B.op.with_inputs({A: A2}).inputs == (A2,)
     assert B.op.with_inputs({A2: A}) is B.op
     assert isinstance(B.op.body[0].a, Load)
+
+
+def test_operators_on_whole_tensors_are_a_table_that_a_higher_layer_fills(monkeypatch):
+    from tvmlab.expr import tensor
+
+    A, B, i, x = (
+        te.placeholder((4, 8), name="A"),
+        te.placeholder((8,), name="B"),
+        te.var("i"),
+        te.placeholder((), name="x"),
+    )
+    names = ("+", "-", "*", "/", "//", "%", "astype")
+    monkeypatch.setattr(tensor, "ARITHMETIC", {})
+    assert refused(TVMError, lambda: A + B).startswith("tensor A has 2 dimensions")
+    monkeypatch.setattr(tensor, "ARITHMETIC", {op: lambda a, b, op=op: (op, a, b) for op in names})
+    assert A + B == ("+", A, B) and A - 1 == ("-", A, 1) and 1 - A == ("-", 1, A)
+    assert i * A == ("*", i, A) and A / i == ("/", A, i)
+    assert (x + A) == ("+", x, A) and (A % x) == ("%", A, x) and -A == ("*", A, -1.0)
+    assert A.astype("int32") == ("astype", A, "int32")
+    assert (x + x).dtype == "float32" and x.astype("int32").dtype == "int32" and (-x).dtype == "float32"

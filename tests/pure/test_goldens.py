@@ -33,7 +33,9 @@ def test_the_fixture_names_the_file_by_the_test(golden, factor):
 
 
 def test_every_golden_file_has_its_test():
-    sources = {path.stem: path.read_text() for path in TESTS.rglob("test_*.py")}
+    sources: dict[str, str] = {}
+    for path in TESTS.rglob("test_*.py"):
+        sources[path.stem] = sources.get(path.stem, "") + path.read_text()
     for path in GOLDEN.rglob("*.txt"):
         test = re.match(r"(?:\w+\.)?(test\w*)", path.name)
         assert test and f"def {test[1]}(" in sources.get(path.parent.name, ""), f"{path} belongs to no test"

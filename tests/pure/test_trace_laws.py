@@ -11,7 +11,7 @@ from tvmlab.face.handle import Schedule
 from tvmlab.lowering import pipeline
 from tvmlab.schedule.trace import Trace
 
-SEEDS = range(0, 120)
+SEEDS = range(120)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

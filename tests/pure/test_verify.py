@@ -5,7 +5,21 @@ import pytest
 from tests.pure.passes.ir import buffer, ints, load, loop, program, store, var, when
 from tvmlab.core import build
 from tvmlab.core.error import VerifyError
-from tvmlab.core.node import Alloc, AllReduce, Broadcast, Call, Combiner, Const, Evaluate, If, LetStmt, Load, Ramp, Store, Var
+from tvmlab.core.node import (
+    Alloc,
+    AllReduce,
+    Broadcast,
+    Call,
+    Combiner,
+    Const,
+    Evaluate,
+    If,
+    LetStmt,
+    Load,
+    Ramp,
+    Store,
+    Var,
+)
 from tvmlab.core.verify import check, verify
 from tvmlab.core.walk import seq, variables, walk
 

@@ -3,8 +3,8 @@
     import tvmlab.compat; tvmlab.compat.install()        from here on `import tvm` gives tvmlab
     python -m tvmlab.compat script.py args               the same for a whole script
 
-`tvm.x` is tvmlab's x, as an object: `tvm.te is tvmlab.te`. `import topi` (release 0.6) gives tvm.topi. A part that is not
-there yet can be imported, since scripts often import more than they use; each use of it says that it is not there.
+`tvm.x` is tvmlab's x, as an object: `tvm.te is tvmlab.te`. `import topi` (release 0.6) gives tvm.topi. A part that is
+not there yet can be imported, since scripts often import more than they use; each use of it says that it is not there.
 """
 
 from __future__ import annotations
@@ -20,6 +20,11 @@ from typing import Any
 from ..names import NOT_YET, missing
 
 _asked: set[str] = set()
+# files of the classic operator library whose names lie in the package itself here
+FLAT = {
+    "tvmlab.topi": "broadcast elemwise injective math reduction tensor transform vision".split(),
+    "tvmlab.topi.nn": "bnn elemwise fifo_buffer local_response_norm mapping pooling qnn sparse winograd_util".split(),
+}
 ROOTS = {"tvm": "tvmlab", "topi": "tvmlab.topi"}
 
 
@@ -43,7 +48,9 @@ def uninstall() -> None:
 class _Finder(MetaPathFinder, Loader):
     """Finds `tvm.a.b` as tvmlab.a.b, and parts of tvmlab that exist as objects only (`tvmlab.te.schedule`)."""
 
-    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         root, _, rest = fullname.partition(".")
         if root not in ROOTS and (root != "tvmlab" or not rest or _is_real(fullname)):
             return None
@@ -95,6 +102,8 @@ def _resolve(name: str) -> ModuleType | None:
         _asked.discard(name)
     if isinstance(found, ModuleType):
         return found
+    if found is None and last in FLAT.get(home.__name__, ()):
+        return home
     return Absent(name) if last in NOT_YET else None
 
 

@@ -1,12 +1,11 @@
-"""What was contributed around the classic stack: `contrib.tedd` (pictures of schedules), `contrib.utils`, `contrib.cc`, ..."""
+"""What was contributed around the classic stack: pictures of schedules (`contrib.tedd`), folders, the C compiler ..."""
 
 from __future__ import annotations
 
 from ..names import lazy
 
-_HERE = ("tedd", "utils", "util", "cc", "cblas", "random")
+_HERE = ("tedd", "utils", "util", "cc", "cblas", "random", "clang", "pickle_memoize")
 _LATER = {
-    "clang": "there is no C front end here: write the body with tir.ir_builder, or compile C code with contrib.cc",
     "graph_executor": "graphs of operators are not there yet",
     "debugger": "build for the target `interp`, which checks every access",
     "dlpack": "use nd.from_dlpack and numpy.from_dlpack",

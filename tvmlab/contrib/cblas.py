@@ -15,8 +15,7 @@ from ..core.build import const
 from ..core.calls import call_packed
 from ..core.error import ExpressionError
 from ..expr.extern import extern
-from ..expr.scan import provably_equal
-from ..expr.tensor import Tensor
+from ..expr.tensor import Tensor, provably_equal
 
 FLOATS = ("float32", "float64")
 

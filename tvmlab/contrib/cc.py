@@ -37,5 +37,3 @@ def create_shared(
         if card.exists():
             shutil.copy(card, f"{output}.json")
             return
-
-

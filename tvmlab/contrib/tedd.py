@@ -48,7 +48,12 @@ def dump_json(sch: Any, need_range: bool = True) -> str:
 
 
 def _show(
-    sch: Any, draw: Callable[[Any], Graph], need_range: bool, show_svg: bool, dot_file_path: str, output_dot_string: bool
+    sch: Any,
+    draw: Callable[[Any], Graph],
+    need_range: bool,
+    show_svg: bool,
+    dot_file_path: str,
+    output_dot_string: bool,
 ) -> Graph | str | None:
     graph = draw(_view.extract(sch, need_range))
     if dot_file_path:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable
 from typing import Any
 
 from . import dtype as dt
 from .error import ExpressionError, TVMError
-from .node import ARITH, COMPARE, LOGIC, Bin, Broadcast, Call, Cast, Const, Expr, IterVar, Node, Not, Operand, Select
+from .node import ARITH, COMPARE, LOGIC, Bin, Broadcast, Call, Cast, Const, Expr, IterVar, Not, Operand, Select
+
+
+def _truncdiv(a: int, b: int) -> int:
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
 
 FOLD: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod,
@@ -17,8 +21,7 @@ FOLD: dict[str, Callable[[Any, Any], Any]] = {
     "<=": operator.le, ">": operator.gt, ">=": operator.ge, "and": lambda a, b: bool(a and b),
     "or": lambda a, b: bool(a or b), "&": operator.and_, "|": operator.or_, "^": operator.xor,
     "<<": operator.lshift, ">>": operator.rshift,
-    "truncdiv": lambda a, b: abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1),
-    "truncmod": lambda a, b: int(math.fmod(a, b)),
+    "truncdiv": _truncdiv, "truncmod": lambda a, b: a - _truncdiv(a, b) * b,
 }  # fmt: skip
 DIVISIONS = frozenset({"/", "//", "%", "truncdiv", "truncmod"})
 BITS = frozenset({"&", "|", "^", "<<", ">>"})
@@ -257,29 +260,23 @@ def _fold_conditions(op: str, conditions: tuple[Any, ...]) -> Expr:
     return result
 
 
-def truth(self: Node) -> bool:
-    """`a == b` is true where both are the same object, so that lists can hold expressions; nothing else may be asked."""
-    if isinstance(self, Bin) and self.op in ("==", "!="):
-        return (self.a is self.b) == (self.op == "==")
-    if isinstance(self, Const):
-        return bool(self.value)
-    raise ExpressionError(
-        "expression-truth",
-        "an expression has no truth value yet: `and`, `or`, `not` and `if` of Python cannot work on it",
-        where=[repr(self)],
-        legal=["te.all(a, b)", "te.any(a, b)", "tir.Not(a)", "te.if_then_else(cond, a, b)"],
-    )
-
-
 class ExpressionTruthError(ExpressionError, ValueError):
     """The classic API raises ValueError here."""
 
 
-def _truth(self: Any) -> bool:
-    try:
-        return truth(to_expr(self))
-    except ExpressionError as e:
-        raise ExpressionTruthError(e.rule, e.message, e.where, e.legal, e.hint) from None
+def truth(value: Any) -> bool:
+    """`a == b` is true where both are the same object, so that lists can hold expressions; else nothing has a truth."""
+    e = to_expr(value)
+    if isinstance(e, Bin) and e.op in ("==", "!="):
+        return (e.a is e.b) == (e.op == "==")
+    if isinstance(e, Const):
+        return bool(e.value)
+    raise ExpressionTruthError(
+        "expression-truth",
+        "an expression has no truth value yet: `and`, `or`, `not` and `if` of Python cannot work on it",
+        where=[repr(e)],
+        legal=["te.all(a, b)", "te.any(a, b)", "tir.Not(a)", "te.if_then_else(cond, a, b)"],
+    )
 
 
 def _equality(op: str) -> Callable[[Any, Any], Any]:
@@ -309,7 +306,7 @@ def install_operators() -> None:
     for name, op in {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():
         setattr(Operand, f"__{name}__", _method(op))
     methods: dict[str, Any] = {
-        "__eq__": _equality("=="), "__ne__": _equality("!="), "__bool__": _truth, "__neg__": negate,
+        "__eq__": _equality("=="), "__ne__": _equality("!="), "__bool__": truth, "__neg__": negate,
         "__invert__": invert, "astype": cast, "equal": _method("=="),
     }  # fmt: skip
     for name, method in methods.items():

@@ -30,6 +30,9 @@ BUILTINS: dict[str, str] = {
     "isnullptr": "(handle): is the pointer null",
 }
 
+# built-ins that stand for memory handed to a call: where their mask is (1: it is read, 2: it is written)
+POINTERS = {"access_ptr": 3, "array_view": 2}
+
 # other spellings -> how the call is built
 _FUNCTIONS: dict[str, Callable[..., Expr]] = {
     "abs": intrin.abs, "power": intrin.power, "pow": intrin.power, "shift_left": intrin.shift_left,
@@ -106,17 +109,10 @@ def call_extern(dtype: str, name: str, *args: Any) -> Expr:
 
 def call_pure_extern(dtype: str, name: str, *args: Any) -> Expr:
     """Like `call_extern`, of a function without effects. The C names of PURE functions (`expf`, `__expf`) are those."""
-    bare = _c_function(name)
-    if bare is None or len(args) != intrin.PURE[bare].arity or not dt.is_float(dtype):
+    bare = intrin.C_FUNCTIONS.get(name.removeprefix("__"))
+    if bare is None or bare == "ldexp" or len(args) != intrin.PURE[bare].arity or not dt.is_float(dtype):
         return call_extern(dtype, name, *args)
     return Call(bare, tuple(cast(a, dtype) for a in args), dt.canonical(dtype))
-
-
-def _c_function(name: str) -> str | None:
-    for bare in (name, name.removesuffix("f"), name.removeprefix("__").removesuffix("f")):
-        if bare in intrin.PURE and intrin.PURE[bare].takes == "float" and bare not in ("sigmoid", "ldexp"):
-            return bare
-    return None
 
 
 def call_packed(name: str, *args: Any) -> Expr:
@@ -176,11 +172,6 @@ def call_llvm_pure_intrin(dtype: str, name: str, *args: Any) -> Expr:
 
 
 call_llvm_intrin = call_llvm_pure_intrin
-
-
-def storage_sync(scope: str) -> Expr:
-    """A barrier as a call; scope `shared` waits for the threads of a block."""
-    return Call("storage_sync", (Const(scope, "handle"),), "int32", "intrin")
 
 
 def address_of(element: Any) -> Expr:

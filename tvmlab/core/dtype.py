@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+import struct
 from functools import cache
 from typing import Any
 
@@ -104,6 +106,15 @@ def promote(a: str, b: str) -> str:
     if ba != bb:
         return vector(a if ba > bb else b, count)
     return vector(a if sa == "uint" else b, count)
+
+
+def rounded(value: float, dtype: str) -> float:
+    """The nearest number of a float type; beyond its range an infinity."""
+    form = {16: "e", 32: "f", 64: "d"}[bits(dtype)]
+    try:
+        return float(struct.unpack(form, struct.pack(form, value))[0])
+    except OverflowError:
+        return math.copysign(math.inf, value)
 
 
 def limits(dtype: str) -> tuple[float, float]:

@@ -65,6 +65,14 @@ PURE: dict[str, Intrin] = {
     "reinterpret": Intrin(1, "any", "asked", "the same bits as another type of equal width"),
 }
 
+# the C library's name -> ours: `expf`, `exp`; CUDA's `rsqrtf` too
+C_FUNCTIONS: dict[str, str] = {
+    f"{c}{suffix}": name
+    for suffix in ("", "f")
+    for c, name in (*((n, n) for n in PURE if PURE[n].takes == "float"), ("rint", "nearbyint"))
+    if name not in ("sigmoid", "isnan", "isinf", "isfinite")
+}
+
 Value = Callable[[Any], Expr]
 F = TypeVar("F", bound=Callable[..., Expr])
 

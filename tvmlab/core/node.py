@@ -9,12 +9,12 @@ immutable; passes build new ones with `walk.rewrite`, which returns the same obj
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
-from .dtype import lanes, vector
+from .dtype import vector
 
 T = TypeVar("T")
 
@@ -369,6 +369,7 @@ NOP = Seq(())
 # ---------------------------------------------------------------- things programs talk about
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Buffer:
     """Memory of a shape. `strides` None means compact row-major; `offset` (in elements) and strides may be variables.
 
@@ -377,40 +378,38 @@ class Buffer:
     `kind` "auto_broadcast": a dimension of extent 1 has stride 0. `factor`: `offset` is a multiple of it.
     """
 
-    __slots__ = (
-        "name", "shape", "dtype", "strides", "offset", "scope", "align", "separators", "data", "logical", "kind",
-        "factor",
-    )  # fmt: skip
+    name: str
+    shape: tuple[Expr, ...]
+    dtype: str = "float32"
+    _: KW_ONLY
+    strides: tuple[Expr, ...] | None = None
+    offset: Expr | None = None
+    scope: str = "global"
+    align: int = 64
+    separators: tuple[int, ...] = ()
+    logical: Buffer | None = None
+    kind: str = ""
+    data: Var = None  # type: ignore[assignment]  # a new handle, unless one is given
+    factor: int = 1
 
-    def __init__(
-        self,
-        name: str,
-        shape: tuple[Expr, ...],
-        dtype: str = "float32",
-        *,
-        strides: tuple[Expr, ...] | None = None,
-        offset: Expr | None = None,
-        scope: str = "global",
-        align: int = 64,
-        separators: tuple[int, ...] = (),
-        logical: Buffer | None = None,
-        kind: str = "",
-        data: Var | None = None,
-        factor: int = 1,
-    ) -> None:
-        self.name, self.shape, self.dtype, self.strides, self.offset = name, shape, dtype, strides, offset
-        self.scope, self.align, self.separators, self.logical, self.kind = scope, align, separators, logical, kind
-        self.data = Var(name, "handle") if data is None else data
-        self.factor = factor
+    def __post_init__(self) -> None:
+        if self.data is None:
+            object.__setattr__(self, "data", Var(self.name, "handle"))
 
     def with_(self, **changes: Any) -> Buffer:
-        """A new buffer that differs in the given fields."""
-        kept: dict[str, Any] = {
-            "name": self.name, "shape": self.shape, "dtype": self.dtype, "strides": self.strides,
-            "offset": self.offset, "scope": self.scope, "align": self.align, "separators": self.separators,
-            "logical": self.logical, "kind": self.kind, "factor": self.factor,
-        }  # fmt: skip
-        return type(self)(**{**kept, **changes})
+        """A new buffer, with a handle of its own, that differs in the given fields."""
+        return replace(self, **{"data": None, **changes})
+
+    @property
+    def owner(self) -> Buffer:
+        """The buffer whose memory it is, as it was declared: of a flat view the logical one."""
+        return self.logical or self
+
+    @property
+    def size(self) -> int | None:
+        """How many elements it has, where every extent is a number."""
+        extents = [n.value for n in self.shape if type(n) is Const]
+        return math.prod(extents) if len(extents) == len(self.shape) else None
 
     @property
     def ndim(self) -> int:
@@ -467,10 +466,3 @@ class IterVar(Operand):
         return f"iter_var({self.name}, {self.dom}, {self.thread_tag})"
 
     __hash__ = object.__hash__
-
-
-def lanes_of(e: Expr) -> int:
-    return lanes(e.dtype)
-
-
-Rule = Callable[[Any], Any]

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .node import Buffer, Stmt, Var
+from .hooks import Shown
+from .node import Buffer, For, Stmt, Var
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +58,14 @@ class Origin:
     step: Any = None
 
 
+def loop_name(loop: For) -> str:
+    """A loop as the schedule knows it, "`i.outer` of stage C"; without a schedule, its variable."""
+    origin = loop.origin
+    if not isinstance(origin, Origin):
+        return f"`{loop.var.name}`"
+    return f"`{loop.var.name if origin.axis is None else origin.axis.name}` of stage {origin.stage}"
+
+
 @dataclass(frozen=True, eq=False)
 class Snapshot:
     """The program after a pass, and the milliseconds the pass took."""
@@ -80,7 +89,7 @@ class Functions(tuple[Function, ...]):
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class Program(Shown):
     """Functions (the first is the entry), open obligations as text, and the snapshots if they were asked for.
 
     `remarks`: what is worth saying of a program that is complete.
@@ -110,7 +119,8 @@ class Program:
         if found is None and str(name) in ("main", "default_function"):
             return self.entry
         if found is None:
-            raise KeyError(f"there is no function `{name}`; the functions are {', '.join(f.name for f in self.functions)}")
+            there = ", ".join(f.name for f in self.functions)
+            raise KeyError(f"there is no function `{name}`; the functions are {there}")
         return found
 
     def get_global_vars(self) -> list[str]:
@@ -143,8 +153,3 @@ class Program:
         return show_program(self)
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        from .text import to_html
-
-        return to_html(str(self))

@@ -194,11 +194,12 @@ def _follows(x: Lin, digits: set[Any]) -> bool:
         if c == 1 and _key(atom) in digits:
             return True
     for key in digits:
-        if isinstance(key, tuple) and key[0] == "//" and key[1] == x.key:
-            d = Lin({}, key[2][0])
-            low = affine.floormod(x, d)
-            if not key[2][1] and _follows_atom(low, digits):
-                return True
+        if not (isinstance(key, tuple) and key[0] == "//" and key[1] == x.key):
+            continue
+        if ("%", x.key, key[2]) in digits:  # also by a symbolic divisor
+            return True
+        if not key[2][1] and key[2][0] and _follows_atom(affine.floormod(x, Lin({}, key[2][0])), digits):
+            return True
     return False
 
 

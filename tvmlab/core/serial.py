@@ -10,6 +10,7 @@ before it. A loop's or statement's `origin` is not saved. Python functions are r
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -187,7 +188,7 @@ def _fields(n: Node) -> list[Any]:
     return [None if f == "origin" else getattr(n, f) for f in n.FIELDS]
 
 
-_BUFFER = ("strides", "offset", "scope", "align", "separators", "logical", "kind", "data", "factor")
+_BUFFER = tuple(f.name for f in dataclasses.fields(Buffer))
 
 
 def _install() -> None:
@@ -196,8 +197,8 @@ def _install() -> None:
             register(cls, _fields)
     register(
         Buffer,
-        lambda b: [b.name, b.shape, b.dtype, *(getattr(b, f) for f in _BUFFER)],
-        lambda name, shape, dtype, *rest: Buffer(name, shape, dtype, **dict(zip(_BUFFER, rest, strict=True))),
+        lambda b: [getattr(b, f) for f in _BUFFER],
+        lambda *parts: Buffer(**dict(zip(_BUFFER, parts, strict=True))),
     )
     register(Range, lambda r: [r.min, r.extent])
     register(IterVar, lambda a: [a.dom, a.var, a.iter_type, a.thread_tag])

@@ -49,13 +49,16 @@ from .node import (
     While,
 )  # fmt: skip
 
+Lines = Iterator[tuple[int, str, Stmt]]  # indent, text, the statement it belongs to
 PRECEDENCE = {
     "or": 1, "and": 2, "==": 4, "!=": 4, "<": 4, "<=": 4, ">": 4, ">=": 4, "|": 5, "^": 6, "&": 7, "<<": 8, ">>": 8,
     "+": 9, "-": 9, "*": 10, "/": 10, "//": 10, "%": 10,
 }  # fmt: skip
 ATOM = 12
 UPDATES = {"+": "+=", "*": "*="}
-LOOPS = {"serial": "range", "parallel": "parallel", "vectorized": "vectorized", "unrolled": "unrolled", "vthread": "vthread"}
+LOOPS = {
+    "serial": "range", "parallel": "parallel", "vectorized": "vectorized", "unrolled": "unrolled", "vthread": "vthread",
+}  # fmt: skip
 
 
 def identifier(name: str) -> str:
@@ -91,7 +94,7 @@ class Names:
 
 
 class Printer:
-    """One program's text. `lines()` gives (indent, text, statement) so that views can link lines to nodes."""
+    """One program's text, as Lines, so that views can link lines to nodes."""
 
     def __init__(self, names: Names | None = None) -> None:
         self.names = names or Names()
@@ -122,13 +125,13 @@ class Printer:
 
     # ------------------------------------------------------------ statements
 
-    def lines(self, s: Stmt, depth: int = 0) -> Iterator[tuple[int, str, Stmt]]:
+    def lines(self, s: Stmt, depth: int = 0) -> Lines:
         yield from STMT[type(s)](self, s, depth)
 
     def text(self, s: Stmt) -> str:
         return "\n".join(["    " * depth + line for depth, line, _ in self.lines(s)])
 
-    def block(self, s: Stmt, depth: int) -> Iterator[tuple[int, str, Stmt]]:
+    def block(self, s: Stmt, depth: int) -> Lines:
         if isinstance(s, Seq) and not s.stmts:
             yield depth, "pass", s
         else:
@@ -143,13 +146,8 @@ def _bin(p: Printer, e: Bin) -> tuple[str, int]:
         return f"{p.expr(e.a, level)} - {-e.b.value}", level
     left = level + 1 if level == 4 else level
     right = level if e.op in ("+", "and", "or") and dt.is_int(e.dtype) else level + 1
-    gap = "" if level == 10 and _plain(e) else " "
+    gap = "" if level == 10 and dt.is_int(e.dtype) else " "  # index arithmetic is set tight: i*32 + j
     return f"{p.expr(e.a, left)}{gap}{e.op}{gap}{p.expr(e.b, right)}", level
-
-
-def _plain(e: Bin) -> bool:
-    """Index arithmetic is set tight (`i*32 + j`), arithmetic on values is not."""
-    return dt.is_int(e.dtype)
 
 
 def _const(p: Printer, e: Const) -> tuple[str, int]:
@@ -208,8 +206,6 @@ EXPR: dict[type, Callable[[Printer, Any], tuple[str, int]]] = {
     Broadcast: lambda p, e: EXPR[type(e.value)](p, e.value),
     Let: lambda p, e: (f"let({p.names(e.var)} = {p.expr(e.value)}, {p.expr(e.body)})", ATOM),
 }
-
-Lines = Iterator[tuple[int, str, Stmt]]
 
 
 def _for(p: Printer, s: For, depth: int) -> Lines:
@@ -339,41 +335,44 @@ def show_program(program: Any) -> str:
 
 # ---------------------------------------------------------------- colours for notebooks
 
-WORDS = {"for", "in", "if", "else", "def", "while", "not", "and", "or", "pass"}
+WORDS = set(
+    "for in if else elif def while not and or pass import from as assert return class with lambda is".split()
+    + "None True False".split()
+)
 MARKS = {"parallel", "vectorized", "unrolled", "thread", "vthread"}
-STYLE = {"word": "#a626a4", "mark": "#c2410c", "number": "#986801", "comment": "#7a8088", "string": "#50a14f"}
+# of middle lightness: they can be read on white and on black
+STYLE = {"word": "#b05cc6", "mark": "#d0702a", "number": "#3f87d9", "comment": "#80868b", "string": "#3d9950"}
+PRE = "white-space:pre;overflow-x:auto;line-height:1.4;margin:0;font-size:12.5px;background:transparent;color:inherit"
 
 
 def to_html(text: str) -> str:
     """The text as an HTML block with colours; the structure is plain text, so it copies as it reads."""
-    return (
-        '<pre style="line-height:1.35;margin:0;font-size:12.5px;background:transparent;color:inherit">'
-        + _coloured(text)
-        + "</pre>"
-    )
+    return f'<pre style="{PRE}">{coloured(text)}</pre>'
 
 
-def _coloured(text: str) -> str:
-    rows, out, row, col = text.split("\n"), [], 1, 0
+def coloured(text: str) -> str:
+    """The text with its words in spans; no span reaches over the end of a line."""
+    return "\n".join(map(_coloured_line, text.split("\n")))
+
+
+def _coloured_line(line: str) -> str:
+    out, column = [], 0
+    for start, end, kind in _words(line):
+        out.append(html.escape(line[column:start], quote=False))
+        out.append(f'<span style="color:{STYLE[kind]}">{html.escape(line[start:end], quote=False)}</span>')
+        column = end
+    return "".join([*out, html.escape(line[column:], quote=False)])
+
+
+def _words(line: str) -> Iterator[tuple[int, int, str]]:
+    """(start, end, kind) of what has a colour. A line that is not whole Python keeps what was found in it."""
     try:
-        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
-    except (tokenize.TokenError, SyntaxError, IndentationError):
-        return html.escape(text)
-    for t in tokens:
-        kind = _class_of(t)
-        if kind is None:
-            continue
-        (r, c), (r2, c2) = t.start, t.end
-        if r != r2:
-            continue
-        while row < r:
-            out.append(html.escape(rows[row - 1][col:]) + "\n")
-            row, col = row + 1, 0
-        out.append(html.escape(rows[r - 1][col:c]))
-        out.append(f'<span style="color:{STYLE[kind]}">{html.escape(t.string)}</span>')
-        col = c2
-    out.append(html.escape("\n".join([rows[row - 1][col:], *rows[row:]])))
-    return "".join(out)
+        for t in tokenize.generate_tokens(io.StringIO(line).readline):
+            kind = _class_of(t)
+            if kind is not None and t.start[0] == t.end[0] == 1:
+                yield t.start[1], t.end[1], kind
+    except (tokenize.TokenError, SyntaxError):
+        return
 
 
 def _class_of(t: tokenize.TokenInfo) -> str | None:

@@ -15,11 +15,11 @@ from typing import Any
 from . import affine
 from . import dtype as dt
 from .affine import Facts, Lin, number
+from .build import not_
 from .error import VerifyError
 from .node import (
     Alloc,
     AllReduce,
-    Attr,
     Bin,
     Broadcast,
     Buffer,
@@ -32,14 +32,13 @@ from .node import (
     LetStmt,
     Load,
     Ramp,
-    Seq,
     Stmt,
     Store,
     Var,
 )
 from .program import Function, Program
 from .races import Access, races
-from .text import show
+from .text import Names, show
 from .walk import children, map_children, replace
 
 
@@ -91,7 +90,7 @@ class Verifier:
         self.found: list[Finding] = []
         self.scope: set[Any] = {*fn.sizes, *(p if isinstance(p, Var) else p.data for p in fn.params)}
         for p in fn.buffers:
-            self.scope.update(v for e in (*p.shape, *(p.strides or ())) if type(v := e) is Var)
+            self.scope.update(e for e in (*p.shape, *(p.strides or ())) if type(e) is Var)
         self.seen: set[Any] = set(self.scope)
         self.loops: list[For] = []
         self.parallel: list[Parallel] = []
@@ -105,8 +104,6 @@ class Verifier:
         return self.found
 
     def say(self, rule: str, status: str, message: str, place: Any = None) -> None:
-        from .text import Names
-
         names = Names()
         heads = [f"for {names(f.var)} in {f.kind}({show(f.extent, names)}):" for f in self.loops]
         lines = show(place, names).splitlines()[:1] if place is not None else []
@@ -341,14 +338,6 @@ class Verifier:
         self.stmt(s.body, facts)
         self.scope.discard(s.var)
 
-    def _attr(self, s: Attr, facts: Facts) -> None:
-        self.expr(s.value, facts)
-        self.stmt(s.body, facts)
-
-    def _seq(self, s: Seq, facts: Facts) -> None:
-        for x in s.stmts:
-            self.stmt(x, facts)
-
     def _allreduce(self, s: AllReduce, facts: Facts) -> None:
         for e in (*s.sources, s.cond):
             self.expr(e, facts)
@@ -364,21 +353,19 @@ RULES: dict[type, Callable[[Verifier, Any, Facts], None]] = {
     Store: Verifier._store,
     Alloc: Verifier._alloc,
     LetStmt: Verifier._let,
-    Attr: Verifier._attr,
-    Seq: Verifier._seq,
     AllReduce: Verifier._allreduce,
 }
 
 
 def unreachable(facts: Facts) -> bool:
-    """Do the conditions around contradict what is known: a branch that is never taken?"""
+    """Is it a branch that is never taken, or a loop without iterations?"""
+    if any(hi.is_const() and lo.is_const() and hi.const < lo.const for lo, hi in facts.ranges.values()):
+        return True
     return any(affine.nonneg(-g - 1, facts) for g in facts.guards)
 
 
 def _negated(cond: Expr, facts: Facts) -> Sequence[Lin]:
     """The forms that are >= 0 where a single comparison fails."""
-    from .build import not_
-
     return list(affine.conditions(not_(cond), facts)) if type(cond) is Bin and cond.op not in ("and", "or") else []
 
 

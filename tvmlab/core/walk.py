@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from operator import is_not
 from typing import Any, TypeVar, cast
 
 from .node import NOP, Const, Expr, For, Let, LetStmt, Load, Node, Seq, Stmt, Store, Var
@@ -26,7 +27,8 @@ def walk(n: Node) -> Iterator[Node]:
     while stack:
         top = stack.pop()
         yield top
-        stack.extend(reversed(list(children(top))))
+        if top.CHILDREN:
+            stack += [*children(top)][::-1]
 
 
 def size(n: Node) -> int:
@@ -48,7 +50,7 @@ def size(n: Node) -> int:
 
 
 class Holds:
-    """Does an expression hold a node that is `wanted`? For a pass that asks about every part: each is looked at once."""
+    """Does an expression hold a node that is `wanted`? For a pass that asks of every part: each is looked at once."""
 
     def __init__(self, wanted: Callable[[Any], bool]) -> None:
         self.wanted = wanted
@@ -77,7 +79,7 @@ def map_children(n: N, f: Callable[[Any], Any]) -> N:
         old = getattr(n, name)
         if name in many:
             new = tuple([f(c) for c in old])
-            if any(a is not b for a, b in zip(new, old, strict=True)):
+            if any(map(is_not, new, old)):
                 changes[name] = new
         elif old is not None:
             new = f(old)
@@ -186,6 +188,18 @@ def same(a: Any, b: Any, names: dict[Any, Any] | None = None) -> bool:
     if a is b:
         return True
     return type(a) is type(b) and _paired(a, b, names)
+
+
+def fingerprint(x: Any, numbers: dict[Any, int] | None = None) -> Any:
+    """A hashable form of the structure, equal where `same` is true: variables, buffers and axes count by order."""
+    numbers = {} if numbers is None else numbers
+    if isinstance(x, Node) and not isinstance(x, Var):
+        return (type(x).__name__, *[fingerprint(getattr(x, f), numbers) for f in x.FIELDS if f != "origin"])
+    if isinstance(x, tuple):
+        return tuple([fingerprint(part, numbers) for part in x])
+    if isinstance(x, (str, int, float, bool)) or x is None:
+        return x
+    return (type(x).__name__, numbers.setdefault(x, len(numbers)), x.dtype if isinstance(x, Var) else "")
 
 
 def _paired(a: Any, b: Any, names: dict[Any, Any]) -> bool:

@@ -53,7 +53,7 @@ class Attrs(dict[str, Any]):
 
 
 def convert(value: Any, span: Any = None) -> Any:
-    """A Python value as the stack has it: numbers as constants, containers of them as containers, functions as they are."""
+    """A Python value as the stack has it: numbers as constants, also inside containers; functions as they are."""
     if isinstance(value, (list, tuple)):
         return [convert(v) for v in value]
     if isinstance(value, Mapping):

@@ -58,7 +58,7 @@ def decl_buffer(
         align=data_alignment if data_alignment > 0 else 64,
         separators=tuple(int(s) for s in axis_separators or ()),
         kind=kind,
-        data=data,
+        data=Var(name, "handle") if data is None else data,
         factor=max(int(offset_factor), 1),
     )
 

@@ -150,6 +150,7 @@ ProducerLoad = view("ProducerLoad", lambda e: isinstance(e, Load) and isinstance
 AnyLoad = view("Load", lambda e: isinstance(e, Load), _element)
 BufferStore = view("BufferStore", lambda s: isinstance(s, Store), _store)
 
+FOR_TYPES = {"serial": 0, "parallel": 1, "vectorized": 2, "unrolled": 3}  # release 0.6
 KINDS = {0: "serial", 1: "parallel", 2: "vectorized", 3: "unrolled", "vectorize": "vectorized", "unroll": "unrolled"}
 
 
@@ -203,7 +204,7 @@ def _aliases() -> dict[type, dict[str, Callable[[Any], Any]]]:
         Call: {"op": lambda e: OpName(e.name)},
         Ramp: {"lanes": lambda e: e.count},
         Broadcast: {"lanes": lambda e: e.count},
-        For: {"loop_var": lambda s: s.var, "min": lambda s: s.lo},
+        For: {"loop_var": lambda s: s.var, "min": lambda s: s.lo, "for_type": lambda s: FOR_TYPES.get(s.kind, 0)},
         If: {"condition": lambda s: s.cond, "then_case": lambda s: s.then, "else_case": lambda s: s.other},
         While: {"condition": lambda s: s.cond},
         Seq: {"seq": lambda s: list(s.stmts)},
@@ -231,6 +232,12 @@ def install() -> None:
     for cls, names in _aliases().items():
         for name, get in names.items():
             setattr(cls, name, property(get))
+    members: dict[str, Any] = {
+        "__getitem__": lambda s, i: s.stmts[i], "__len__": lambda s: len(s.stmts), "size": property(len),
+        "__bool__": lambda s: True,  # an empty one is a statement all the same
+    }  # fmt: skip
+    for name, member in members.items():
+        setattr(Seq, name, member)  # a classic SeqStmt is a sequence
 
 
 install()

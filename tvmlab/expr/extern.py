@@ -11,8 +11,7 @@ from ..core.error import ExpressionError
 from ..core.node import Buffer, Load, Stmt
 from ..core.text import show
 from ..core.walk import substitute_buffers, walk
-from .scan import provably_equal
-from .tensor import Operation, Tensor, current_tag, shape_of
+from .tensor import Operation, Tensor, current_tag, same_shape, shape_of
 
 
 class ExternOp(Operation):
@@ -124,22 +123,18 @@ def _dtypes(name: str, dtype: Any, sources: Sequence[Tensor], count: int) -> lis
 def _check_outputs(name: str, buffers: Sequence[Buffer], shapes: Sequence[Any], dtype: Any) -> None:
     wanted = [b.dtype for b in buffers] if dtype is None else _dtypes(name, dtype, (), len(shapes))
     for b, shape, want in zip(buffers, shapes, wanted, strict=True):
-        if b.dtype != want or not _same_shape(b.shape, shape):
+        if b.dtype != want or not same_shape(b.shape, shape):
             raise _mismatch(name, "output", b, want, shape)
 
 
 def _check_input(name: str, t: Tensor, b: Buffer) -> None:
-    if b.dtype != t.dtype or not _same_shape(b.shape, t.shape):
+    if b.dtype != t.dtype or not same_shape(b.shape, t.shape):
         raise _mismatch(name, f"input {t.name}", b, t.dtype, t.shape)
     if b.strides is not None:
         raise ExpressionError(
             "extern-strides",
             f"te.extern {name}: the buffer of input {t.name} has strides; an input buffer must be compact",
         )
-
-
-def _same_shape(a: Sequence[Any], b: Sequence[Any]) -> bool:
-    return len(a) == len(b) and all(provably_equal(x, y) for x, y in zip(a, b, strict=True))
 
 
 def _mismatch(name: str, what: str, b: Buffer, dtype: str, shape: Sequence[Any]) -> ExpressionError:

@@ -39,7 +39,7 @@ from ..core.node import (
 )  # fmt: skip
 from ..core.walk import seq
 from .buffer import decl_buffer
-from .scan import provably_equal
+from .tensor import same_shape
 
 Wrap = Callable[[Stmt], Stmt]
 KINDS = {
@@ -90,7 +90,7 @@ class BufferVar:
 
     def _indices(self, index: Any) -> tuple[Expr, ...]:
         given = tuple(to_expr(i) for i in (index if isinstance(index, (tuple, list)) else (index,)))
-        if _same_dims(self.shape, self.buffer.shape) and len(given) == len(self.shape):
+        if same_shape(self.shape, self.buffer.shape) and len(given) == len(self.shape):
             return given
         if len(given) == len(self.shape):
             return unravel(_linear(given, self.shape), self.buffer.shape)
@@ -106,10 +106,6 @@ class BufferVar:
 def _access_dtype(b: Buffer, indices: Sequence[Expr]) -> str:
     lanes = max([dt.lanes(b.dtype), *(dt.lanes(i.dtype) for i in indices)])
     return dt.vector(b.dtype, lanes)
-
-
-def _same_dims(a: Sequence[Expr], b: Sequence[Expr]) -> bool:
-    return len(a) == len(b) and all(provably_equal(x, y) for x, y in zip(a, b, strict=True))
 
 
 def _linear(indices: Sequence[Expr], shape: Sequence[Expr]) -> Expr:

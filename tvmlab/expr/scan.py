@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..core import affine
 from ..core.build import binary
 from ..core.error import ExpressionError
 from ..core.node import OPAQUE, ORDERED, Expr, IterVar, Range, Var
 from ..core.text import show
-from .tensor import Operation, PlaceholderOp, Tensor, axis_of, current_tag
+from .tensor import Operation, PlaceholderOp, Tensor, axis_of, current_tag, provably_equal
 
 
 class ScanOp(Operation):
@@ -152,9 +151,3 @@ def _check_shapes(name: str, i: int, init: Tensor, update: Tensor, state: Tensor
 
 def _shape(t: Tensor) -> str:
     return f"({', '.join(show(d) for d in t.shape)})"
-
-
-def provably_equal(a: Expr, b: Expr) -> bool:
-    """Are the two integer expressions the same number, whatever their variables are?"""
-    difference = affine.lin(a) - affine.lin(b)
-    return difference.is_const() and difference.const == 0

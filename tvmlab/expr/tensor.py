@@ -12,11 +12,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..core import dtype as dt
-from ..core.affine import loads
+from ..core.affine import lin, loads
 from ..core.build import text, to_expr
 from ..core.error import ExpressionError, TVMError
+from ..core.hooks import Shown
 from ..core.node import DATA, REDUCE, Expr, IterVar, Load, Operand, Range, Reduce, Var
-from ..core.walk import size, walk
+from ..core.text import show
+from ..core.walk import replace, size, substitute_buffers, walk
 from .attrs import Attrs
 
 
@@ -60,7 +62,7 @@ class Operation:
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {}
 
 
-class Tensor(Operand):
+class Tensor(Shown, Operand):
     """Output `value_index` of an operation. Index it with all indices for an element, with fewer for a slice."""
 
     __slots__ = ("dtype", "op", "shape", "value_index")
@@ -128,8 +130,6 @@ class Tensor(Operand):
         raise TypeError(f"tensor {self.name} is symbolic: its elements cannot be iterated")
 
     def __repr__(self) -> str:
-        from ..core.text import show
-
         return f"Tensor(shape=[{', '.join(show(s) for s in self.shape)}], op.name={self.op.name})"
 
 
@@ -233,8 +233,6 @@ class ComputeOp(Operation):
         return isinstance(self.body[0], Reduce)
 
     def with_inputs(self, replaced: dict[Any, Any]) -> ComputeOp:
-        from ..core.walk import substitute_buffers
-
         bodies = substitute_many(self.body, lambda b: substitute_buffers(b, replaced))
         return self if bodies is self.body else self.with_body(bodies)
 
@@ -246,8 +244,6 @@ def substitute_many(bodies: tuple[Expr, ...], f: Callable[[Expr], Expr]) -> tupl
     """Map bodies, keeping the parts that several Reduce bodies share (they differ only by output index)."""
     first = bodies[0]
     if isinstance(first, Reduce):
-        from ..core.walk import replace
-
         made = f(first)
         if made is first:
             return bodies
@@ -268,7 +264,8 @@ def _check_size(op: ComputeOp) -> None:
         raise ExpressionError(
             "expression-size",
             f"the expression of {op.name} is {shorter(total)} nodes long, the limit is {SIZE_LIMIT}",
-            hint="a part that is used several times is computed each time: give it a te.compute of its own and read that",
+            hint="a part that is used several times is computed each time: give it a te.compute of its own and read "
+            "that",
         )
 
 
@@ -324,6 +321,17 @@ def shape_of(shape: Any) -> tuple[Expr, ...]:
             object.__setattr__(e, "nonneg", True)  # learned, not changed: an extent is never negative
         made.append(e)
     return tuple(made)
+
+
+def provably_equal(a: Expr, b: Expr) -> bool:
+    """Are the two integer expressions the same number, whatever their variables are?"""
+    difference = lin(a) - lin(b)
+    return difference.is_const() and difference.const == 0
+
+
+def same_shape(a: Sequence[Expr], b: Sequence[Expr]) -> bool:
+    """Are the extents provably equal, dimension by dimension?"""
+    return len(a) == len(b) and all(map(provably_equal, a, b))
 
 
 def axis_of(extent: Expr, name: str, kind: int = DATA, lo: Any = 0) -> IterVar:

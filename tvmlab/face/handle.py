@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
+from weakref import ref
 
-from ..core.error import ScheduleError, ScheduleTypeError
+from ..core.error import LabError, ScheduleError, ScheduleTypeError, ScheduleValueError
+from ..core.hooks import Shown
 from ..core.node import PARALLEL, TENSORIZED, UNROLLED, VECTORIZED, IterVar
 from ..expr.attrs import StringImm
 from ..expr.tensor import Operation, Tensor
-from ..lowering.obligations import obligations
+from ..lowering import pipeline
 from ..schedule import primitives
 from ..schedule.code import to_code
+from ..schedule.guard import name
 from ..schedule.state import Marks, Stage, State
 from ..schedule.trace import Step, Trace
 from .group import GroupHandle
 from .source import caller, place, result_names
-from .verdict import Move, Verdict, ask, moves
+from .verdict import Moves, Verdict, ask, moves
 
 STAGE_ARGUMENTS = ("stage", "parent")
 
 
-class Schedule:
+class Schedule(Shown):
     """A handle on a trace. Every call that succeeds appends a step; one that is refused changes nothing."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, family: list[Any] | None = None) -> None:
         self.trace = trace
+        # Where axes and tensors of steps that this schedule has not taken may come from: undone traces, other handles.
+        self._family: list[Any] = [] if family is None else family
+        self._family.append(ref(self))
 
     # ------------------------------------------------------------ looking
 
@@ -38,6 +44,7 @@ class Schedule:
     def __getitem__(self, thing: Any) -> StageHandle:
         if isinstance(thing, StageHandle):
             thing = thing.op
+        self._refuse_untaken(thing)
         return StageHandle(self, self.state.stage_of(thing).index)
 
     @property
@@ -61,24 +68,73 @@ class Schedule:
     def apply(self, primitive: str, /, *args: Any, **kwargs: Any) -> Any:
         """Append one step; returns what the primitive returns."""
         frame = caller()
-        bound = primitives.prepare(primitive, self.state, bind(primitive, args, kwargs))
+        bound = self.arguments(primitive, args, kwargs)
         trace = self.trace + Step(primitive, bound, place(frame), result_names(frame))
         results = trace.results  # refused steps raise here, and leave the schedule as it was
         self.trace = trace
         return results
 
+    def arguments(self, primitive: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What a call gave, as a step records it: stages of this schedule by number, layouts as data."""
+        bound = bind(primitive, [self.plain(a) for a in args], {k: self.plain(v) for k, v in kwargs.items()})
+        for value in bound.values():
+            for x in value if isinstance(value, (list, tuple)) else (value,):
+                self._refuse_untaken(x)
+        return primitives.prepare(primitive, self.state, bound)
+
+    def plain(self, value: Any) -> Any:
+        """A stage (or group) of this schedule by its number."""
+        if not isinstance(value, (StageHandle, GroupHandle)):
+            return value
+        if value.schedule is not self:
+            what = "this group" if isinstance(value, GroupHandle) else f"stage {value.record.name}"
+            raise ScheduleValueError(
+                "foreign-stage",
+                f"{what} belongs to another schedule",
+                legal=[s.record.name for s in self.stages],
+                hint="look both stages up in the schedule that is changed: s[C].compute_at(s[D], i)",
+            )
+        return value.record.index if isinstance(value, StageHandle) else value.index
+
+    def _refuse_untaken(self, thing: Any) -> None:
+        """An axis or a tensor made by a step that was undone, or that only a fork took: say which."""
+        if isinstance(thing, Tensor):
+            thing = thing.op
+        if not isinstance(thing, (IterVar, Operation)) or _knows(self.state, thing):
+            return
+        for number, trace, undone in self._untaken():
+            if _knows(trace.state, thing):
+                label = trace.state.labels.get(thing, thing.name) if isinstance(thing, IterVar) else thing.name
+                why = "which was undone" if undone else "which this schedule has not taken: another handle has"
+                raise ScheduleValueError(
+                    "untaken-step",
+                    f"`{label}` was made by step {number}, `{to_code(trace).splitlines()[-1]}`, {why}",
+                    hint="take that step again",
+                )
+
+    def _untaken(self) -> Iterator[tuple[int, Trace, bool]]:
+        """The traces of steps that are not ours, each after the one it follows on."""
+        ours = {id(t) for t in _prefixes(self.trace)}
+        for member in self._family:
+            trace = member if isinstance(member, Trace) else getattr(member(), "trace", None)
+            steps = [] if trace is None else [t for t in _prefixes(trace) if id(t) not in ours]
+            for t in reversed(steps):
+                yield len(t) - 1, t, isinstance(member, Trace)
+
     def undo(self, steps: int = 1) -> Schedule:
         """Take back the last steps."""
+        self._family[:] = [m for m in self._family if isinstance(m, Trace) or m() is not None]
+        self._family.append(self.trace)
         self.trace = self.trace[: max(0, len(self.trace) - steps)]
         return self
 
     def at(self, step: int) -> Schedule:
         """A new handle on the schedule as it was after `step` steps."""
-        return Schedule(self.trace.prefix(step))
+        return Schedule(self.trace.prefix(step), self._family)
 
     def fork(self) -> Schedule:
         """A new handle that starts here and goes its own way."""
-        return Schedule(self.trace)
+        return Schedule(self.trace, self._family)
 
     copy = fork
 
@@ -97,13 +153,13 @@ class Schedule:
         """May this step be taken? `s.verdict("vectorize", C, k)`; nothing is applied."""
         return ask(self, primitive, args, kwargs)
 
-    def moves(self, stage: Any, axis: IterVar | None = None) -> list[tuple[Move, Verdict]]:
+    def moves(self, stage: Any, axis: IterVar | None = None) -> Moves:
         """What may be done to a loop of a stage (to the stage itself without an axis), each with its verdict."""
         return moves(self, self[stage].record, axis)
 
-    def check(self) -> list[ScheduleError]:
-        """The open obligations: what `build` would refuse."""
-        return obligations(self.state)
+    def check(self) -> list[LabError]:
+        """The open obligations, and what else `build` would refuse."""
+        return pipeline.problems(self.state)
 
     def to_code(self) -> str:
         """The steps as code, in the classic calls and the person's names."""
@@ -122,18 +178,22 @@ class Schedule:
         return "\n".join([head, *[f"  {stage_line(s, self.state)}" for s in self.state.in_order]])
 
 
-class StageHandle:
+class StageHandle(Shown):
     """One stage of a schedule: `s[C]`. The primitives are its methods."""
 
     def __init__(self, schedule: Schedule, index: int) -> None:
         self.schedule, self.index = schedule, index
+        self.origin_op = schedule.state.stages[index].origin
 
     @property
     def record(self) -> Stage:
-        return self.schedule.state.stages[self.index]
+        found = self.schedule.state.stages.get(self.index)
+        if found is None or found.origin is not self.origin_op:
+            name = self.origin_op.name
+            raise ScheduleValueError("untaken-step", f"stage {name} is gone: the step that made it was undone")
+        return found
 
     op = property(lambda self: self.record.op)
-    origin_op = property(lambda self: self.record.origin)
     scope = property(lambda self: self.record.scope)
     all_iter_vars = property(lambda self: list(self.record.axes))
     leaf_iter_vars = property(lambda self: list(self.record.leaves))
@@ -169,7 +229,7 @@ class StageHandle:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in primitives.names() or not takes_stage(name):
             raise AttributeError(_unknown(f"stage {self.record.name}", name, schedule_level=False))
-        return _method(self.schedule, name, self.index)
+        return _method(self.schedule, name, self.record.index)
 
     @property
     def group(self) -> GroupHandle | None:
@@ -230,11 +290,11 @@ def takes_stage(primitive: str) -> bool:
     return next(iter(signature(primitive).parameters), "") == "stage"
 
 
-def bind(primitive: str, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+def bind(primitive: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Positional and keyword arguments as a plain mapping; a wrong count names the signature."""
     form = signature(primitive)
     try:
-        bound = form.bind(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
+        bound = form.bind(*args, **kwargs)
     except TypeError as e:
         shown = [str(p) for n, p in form.parameters.items() if n != "stage"]
         raise ScheduleTypeError(
@@ -248,35 +308,45 @@ def _bare(parameter: str) -> str:
     return name.partition(":")[0].strip() + (f"={default.strip()}" if default else "")
 
 
-def plain(value: Any) -> Any:
-    return value.index if isinstance(value, (StageHandle, GroupHandle)) else value
+def _prefixes(trace: Trace) -> Iterator[Trace]:
+    """The trace and those it goes on from, the longest first."""
+    node: Trace | None = trace
+    while node is not None:
+        yield node
+        node = node.parent
+
+
+def _knows(state: State, thing: Any) -> bool:
+    return thing in (state.refs if isinstance(thing, IterVar) else state.alias)
 
 
 def stage_line(s: Stage, state: State) -> str:
     """`C: i.outer (32), j (1024)  [at D.i]`"""
-    leaves = ", ".join(_leaf(s, a) for a in s.leaves) or "input"
+    leaves = ", ".join(_leaf(s, a, state) for a in s.leaves) or "input"
     at = s.attach
     place = ""
     if at.kind == "inline":
         place = "  [inlined]"
     elif at.axis is not None:
-        place = f"  [at {state.stages[at.stage].path(at.axis)}]"
+        place = f"  [at {state.stages[at.stage].name}.{name(state, at.axis)}]"
     scope = f" in {s.scope}" if s.scope else ""
     return f"{s.name}{scope}: {leaves}{place}"
 
 
-def _leaf(s: Stage, a: IterVar) -> str:
+def _leaf(s: Stage, a: IterVar, state: State) -> str:
     from ..core.text import show
 
     mark = s.mark(a)
     extent = f" ({show(a.dom.extent)})" if a.dom is not None else ""
-    note = mark.kind or (mark.thread.thread_tag if mark.thread else "")
-    return f"{a.name}{extent}{' ' + note if note else ''}"
+    note = mark.kind or (mark.thread.thread_tag if mark.thread is not None else "")
+    return f"{name(state, a)}{extent}{' ' + note if note else ''}"
 
 
 def _unknown(what: str, name: str, schedule_level: bool) -> str:
     from difflib import get_close_matches
 
+    if name in primitives.names():
+        return f"{what} has no `{name}`: it is a step of the whole schedule, s.{name}(...)"
     there = [n for n in primitives.names() if schedule_level or takes_stage(n)]
     close = get_close_matches(name, there, 3)
     hint = f"; did you mean {' or '.join(close)}?" if close else f"; the primitives are {', '.join(there)}"
@@ -290,7 +360,8 @@ def create_schedule(ops: Any) -> Schedule:
     for x in things:
         op = x.op if isinstance(x, Tensor) else x
         if not isinstance(op, Operation):
-            raise ScheduleTypeError("not-an-operation", f"create_schedule takes operations, not {x!r}", hint="pass C.op")
+            message = f"create_schedule takes operations, not {x!r}"
+            raise ScheduleTypeError("not-an-operation", message, hint="pass C.op")
         outputs.append(op)
     if not outputs:
         raise ScheduleError("no-outputs", "create_schedule needs at least one operation")

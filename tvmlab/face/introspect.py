@@ -56,7 +56,7 @@ def ScheduleOps(sch: Schedule, bounds: Any = None, debug_keep_trivial_loop: bool
 
 def AutoInlineElemWise(sch: Schedule) -> None:
     """Inline every compute whose reads are at exactly its own axes, in order."""
-    _inline(sch, lambda op, x: [i for i in x.indices] == [a.var for a in op.axis])
+    _inline(sch, lambda op, x: list(x.indices) == [a.var for a in op.axis])
 
 
 def AutoInlineBroadcast(sch: Schedule) -> None:
@@ -70,7 +70,7 @@ def AutoInlineInjective(sch: Schedule) -> None:
 
 
 def _broadcasts(op: ComputeOp, x: Load) -> bool:
-    own = {a.var: k for k, a in enumerate(op.axis)}
+    own: dict[Any, int] = {a.var: k for k, a in enumerate(op.axis)}
     places = [own.get(i, -1) for i in x.indices if not isinstance(i, Const)]
     return -1 not in places and places == sorted(set(places))
 
@@ -108,7 +108,7 @@ def GetSubGraph(outputs: Sequence[Tensor], inputs: Sequence[Tensor], include_inp
 
     def depends(op: Operation) -> bool:
         if op not in between:
-            between[op] = op in ends or any([depends(t.op) for t in op.inputs])
+            between[op] = op in ends or any([depends(t.op) for t in op.inputs])  # noqa: C419
         return between[op]
 
     found = [op for op in post_order([t.op for t in outputs]) if depends(op)]
@@ -139,7 +139,7 @@ def ScanGetBody(scan: ScanOp) -> list[Operation]:
     def visit(op: Operation) -> bool:
         if op not in depends:
             depends[op] = False
-            depends[op] = any([visit(t.op) for t in op.inputs])
+            depends[op] = any([visit(t.op) for t in op.inputs])  # noqa: C419
             if depends[op]:
                 found.append(op)
         return depends[op]
@@ -194,4 +194,3 @@ def __getattr__(name: str) -> Any:
 
     close = get_close_matches(name, __all__, 4) or __all__
     raise MissingName("unknown-name", f"there is no te.schedule.{name}", legal=[f"te.schedule.{n}" for n in close])
-

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ..core.error import LabError, ScheduleError, ScheduleTypeError
+from ..core.error import LabError, ScheduleTypeError
+from ..core.hooks import Shown
 from ..core.node import REDUCE, IterVar
 from ..core.text import show_program
 from ..core.walk import constant
 from ..lowering import pipeline
-from ..lowering.obligations import obligations
-from ..schedule import primitives
+from ..schedule.guard import name as called
 from ..schedule.state import Stage, State, is_input
 from ..schedule.trace import Step, Trace
 
@@ -36,7 +38,7 @@ class Move:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(Shown):
     """`kind`: legal, illegal, unknown, no effect, or legal with an obligation.
 
     `reason`: why, as the error a person would read. `clash`: two iterations that conflict, as text. `alternatives`:
@@ -48,7 +50,7 @@ class Verdict:
     error: LabError | None = None
     clash: str = ""
     alternatives: tuple[Move, ...] = ()
-    obligations: tuple[ScheduleError, ...] = ()
+    obligations: tuple[LabError, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -69,42 +71,56 @@ class Verdict:
     __repr__ = __str__
 
 
+class Moves(list[tuple[Move, Verdict]], Shown):
+    """Moves with their verdicts; printed as one line each."""
+
+    def __repr__(self) -> str:
+        width = max((len(m.text) for m, _ in self), default=0)
+        return "\n".join(f"{SIGNS[v.kind]} {m.text:{width}}  {v.reason or v.kind}" for m, v in self)
+
+
 def verdict(schedule: Schedule, primitive: str, args: dict[str, Any], deep: bool = True) -> Verdict:
     """The verdict on one step. `deep=False` leaves out the alternatives (they are verdicts themselves)."""
     before = schedule.trace
     after = before + Step(primitive, args)
     try:
-        state = after.state
+        with warnings.catch_warnings():  # asking is no step
+            warnings.simplefilter("ignore")
+            _ = after.state
     except (LabError, ValueError, TypeError) as e:
         error = e if isinstance(e, LabError) else None
         clash = clashing(before.state, primitive, args)
         options = tuple(alternatives(schedule, primitive, args)) if deep else ()
         return Verdict(ILLEGAL, error.message if error else str(e), error, clash, options)
-    new = _new_obligations(before.state, state)
-    try:
-        same = _same_program(before, after)
-    except LabError as e:
-        return Verdict(ILLEGAL, e.message, e, "", tuple(alternatives(schedule, primitive, args)) if deep else ())
-    if same and not new:
+    by_passes = primitive in BY_PASSES
+    text, owed = _lowered(before, by_passes)
+    new_text, new_owed = _lowered(after, by_passes)
+    known = {o.message for o in owed}
+    new = tuple(o for o in new_owed if o.message not in known)
+    if text == new_text and not new:
         return Verdict(NO_EFFECT, "the loops stay as they are")
-    return Verdict(OWES, obligations=tuple(new)) if new else Verdict(LEGAL)
+    return Verdict(OWES, obligations=new) if new else Verdict(LEGAL)
 
 
-def _new_obligations(before: State, after: State) -> list[ScheduleError]:
-    known = {o.message for o in obligations(before)}
-    return [o for o in obligations(after) if o.message not in known]
+BY_PASSES = frozenset({"double_buffer", "rolling_buffer", "prefetch", "bind"})  # whose marks a pass may find impossible
 
 
-def _same_program(before: Trace, after: Trace) -> bool:
-    """Do the two schedules lower to the same loops?"""
-    args = _arguments(before)
-    return show_program(pipeline.loops(before.state, args)) == show_program(pipeline.loops(after.state, args))
+@lru_cache(maxsize=32)
+def _lowered(trace: Trace, by_passes: bool) -> tuple[str, tuple[LabError, ...]]:
+    """The loops as text, and what the schedule owes."""
+    args, found = arguments(trace), []  # type: tuple[list[Any], list[LabError]]
+    program = pipeline.loops(trace.state, args, problems=found)
+    if by_passes:
+        pipeline.run(program, pipeline.READABLE, problems=found)
+    return show_program(replace(program, notes=())), tuple(found)
 
 
-def _arguments(trace: Trace) -> list[Any]:
+def arguments(trace: Trace) -> list[Any]:
+    """The inputs, the outputs and the scalars of a schedule, in order: what a function of it takes."""
     first = trace.prefix(0).state
     inputs = [t for s in first.in_order if is_input(s) for t in s.op.outputs]
-    return [*inputs, *(t for op in trace.outputs for t in op.outputs if t not in inputs)]
+    outputs = [t for op in trace.outputs for t in op.outputs if t not in inputs]
+    return [*inputs, *outputs, *pipeline.scalars(trace.state)]
 
 
 def clashing(state: State, primitive: str, args: dict[str, Any]) -> str:
@@ -117,8 +133,9 @@ def clashing(state: State, primitive: str, args: dict[str, Any]) -> str:
     extent = constant(axis.dom.extent) if axis.dom is not None else None
     if extent is not None and extent < 2:
         return ""
-    element = ", ".join(a.name for a in stage.op.axis) or "()"
-    return f"iterations {axis.name} = 0 and {axis.name} = 1 both update {stage.name}[{element}]"
+    element = ", ".join(called(state, a) for a in stage.op.axis) or "()"
+    label = called(state, axis)
+    return f"iterations {label} = 0 and {label} = 1 both update {stage.name}[{element}]"
 
 
 # ---------------------------------------------------------------- alternatives
@@ -143,28 +160,32 @@ def _candidates(state: State, stage: Stage, primitive: str, args: dict[str, Any]
     found: list[Move] = []
     if primitive in ("vectorize", "parallel", "unroll"):
         ordered = reversed(stage.leaves) if primitive != "parallel" else stage.leaves
-        found = [_on(stage, primitive, a) for a in ordered]
+        found = [_on(state, stage, primitive, a) for a in ordered]
         if isinstance(axis, IterVar) and axis.iter_type == REDUCE and axis in stage.leaves:
             tensor = stage.op.outputs[0]
-            text = f"s.rfactor({stage.name}, {axis.name})"
+            text = f"s.rfactor({stage.called}, {called(state, axis)})"
             found.append(Move("rfactor", {"tensor": tensor, "axis": axis}, text))
     elif primitive == "split" and isinstance(axis, IterVar):
-        found = [
-            Move("split", {"stage": stage.index, "parent": axis, "factor": f}, f"s[{stage.name}].split({axis.name}, factor={f})")
-            for f in divisors(axis)
-        ]
+        found = [_split(state, stage, axis, f) for f in divisors(axis)]
     elif primitive in ("compute_at", "compute_inline"):
         found = _places(state, stage)
     elif primitive == "fuse":
-        found = [
-            Move("fuse", {"stage": stage.index, "axes": (a, b)}, f"s[{stage.name}].fuse({a.name}, {b.name})")
-            for a, b in zip(stage.leaves, stage.leaves[1:], strict=False)
-        ]
+        found = [_together(state, stage, "fuse", a, b) for a, b in zip(stage.leaves, stage.leaves[1:], strict=False)]
     return found
 
 
-def _on(stage: Stage, primitive: str, axis: IterVar) -> Move:
-    return Move(primitive, {"stage": stage.index, "var": axis}, f"s[{stage.name}].{primitive}({axis.name})")
+def _on(state: State, stage: Stage, primitive: str, axis: IterVar) -> Move:
+    return Move(primitive, {"stage": stage.index, "var": axis}, f"s[{stage.called}].{primitive}({called(state, axis)})")
+
+
+def _split(state: State, stage: Stage, axis: IterVar, factor: int) -> Move:
+    text = f"s[{stage.called}].split({called(state, axis)}, factor={factor})"
+    return Move("split", {"stage": stage.index, "parent": axis, "factor": factor}, text)
+
+
+def _together(state: State, stage: Stage, primitive: str, a: IterVar, b: IterVar) -> Move:
+    text = f"s[{stage.called}].{primitive}({called(state, a)}, {called(state, b)})"
+    return Move(primitive, {"stage": stage.index, "axes": (a, b)}, text)
 
 
 def _places(state: State, stage: Stage) -> list[Move]:
@@ -173,7 +194,8 @@ def _places(state: State, stage: Stage) -> list[Move]:
     for reader in state.consumers(stage.op):
         for a in reader.leaves:
             args = {"stage": stage.index, "parent": reader.index, "scope": a}
-            found.append(Move("compute_at", args, f"s[{stage.name}].compute_at(s[{reader.name}], {a.name})"))
+            text = f"s[{stage.called}].compute_at(s[{reader.called}], {called(state, a)})"
+            found.append(Move("compute_at", args, text))
     return found
 
 
@@ -189,43 +211,46 @@ def divisors(axis: IterVar) -> list[int]:
 # ---------------------------------------------------------------- moves
 
 ORDER = (
-    "split", "tile", "fuse", "reorder", "vectorize", "unroll", "parallel", "compute_at", "compute_inline", "compute_root",
-    "cache_read", "cache_write", "rfactor", "set_scope", "double_buffer",
+    "split", "tile", "fuse", "reorder", "vectorize", "unroll", "parallel",
+    "compute_at", "compute_inline", "compute_root", "cache_read", "cache_write", "rfactor", "set_scope",
+    "double_buffer",
 )  # fmt: skip
 
 
-def moves(schedule: Schedule, stage: Stage, axis: IterVar | None) -> list[tuple[Move, Verdict]]:
+def moves(schedule: Schedule, stage: Stage, axis: IterVar | None) -> Moves:
     """What may be done to a loop (or a stage), in a fixed order, each with its verdict; nothing is left out."""
     if axis is not None and not isinstance(axis, IterVar):
         raise ScheduleTypeError("argument-kind", f"moves: `axis` must be an axis, not {axis!r}")
-    offered = _axis_moves(stage, axis) if axis is not None else _stage_moves(schedule.state, stage)
+    offered = _axis_moves(schedule.state, stage, axis) if axis is not None else _stage_moves(schedule.state, stage)
     offered.sort(key=lambda m: ORDER.index(m.primitive))
-    return [(m, verdict(schedule, m.primitive, m.args)) for m in offered]
+    return Moves((m, verdict(schedule, m.primitive, m.args)) for m in offered)
 
 
-def _axis_moves(stage: Stage, axis: IterVar) -> list[Move]:
-    found = [_on(stage, p, axis) for p in ("vectorize", "unroll", "parallel")]
-    factors = divisors(axis)[:3] or [2]
-    found += [
-        Move("split", {"stage": stage.index, "parent": axis, "factor": f}, f"s[{stage.name}].split({axis.name}, factor={f})")
-        for f in factors
-    ]
+def _axis_moves(state: State, stage: Stage, axis: IterVar) -> list[Move]:
+    found = [_on(state, stage, p, axis) for p in ("vectorize", "unroll", "parallel")]
+    found += [_split(state, stage, axis, f) for f in divisors(axis)[:3] or [2]]
     if axis in stage.leaves:
         at = stage.leaves.index(axis)
         if at + 1 < len(stage.leaves):
             inner = stage.leaves[at + 1]
-            pair = f"{axis.name}, {inner.name}"
-            found.append(Move("fuse", {"stage": stage.index, "axes": (axis, inner)}, f"s[{stage.name}].fuse({pair})"))
-            swapped = {"stage": stage.index, "axes": (inner, axis)}
-            found.append(Move("reorder", swapped, f"s[{stage.name}].reorder({inner.name}, {axis.name})"))
+            found.append(_together(state, stage, "fuse", axis, inner))
+            found.append(_together(state, stage, "reorder", inner, axis))
+            found.append(_tile(state, stage, axis, inner))
     if axis.iter_type == REDUCE:
         args = {"tensor": stage.op.outputs[0], "axis": axis}
-        found.append(Move("rfactor", args, f"s.rfactor({stage.name}, {axis.name})"))
+        found.append(Move("rfactor", args, f"s.rfactor({stage.called}, {called(state, axis)})"))
     return found
 
 
+def _tile(state: State, stage: Stage, x: IterVar, y: IterVar) -> Move:
+    factors = [next((f for f in divisors(a) if f <= 32), 2) for a in (x, y)]
+    text = f"s[{stage.called}].tile({called(state, x)}, {called(state, y)}, {factors[0]}, {factors[1]})"
+    args = {"stage": stage.index, "x_parent": x, "y_parent": y, "x_factor": factors[0], "y_factor": factors[1]}
+    return Move("tile", args, text)
+
+
 def _stage_moves(state: State, stage: Stage) -> list[Move]:
-    name = stage.name
+    name = stage.called
     found = [
         Move(p, {"stage": stage.index}, f"s[{name}].{p}()") for p in ("compute_inline", "compute_root", "double_buffer")
     ]
@@ -233,20 +258,21 @@ def _stage_moves(state: State, stage: Stage) -> list[Move]:
     outputs = list(stage.op.outputs)
     tensor = outputs[0] if len(outputs) == 1 else outputs
     found.append(Move("cache_write", {"tensor": tensor, "scope": "local"}, f's.cache_write({name}, "local")'))
-    readers = [s.op for s in state.consumers(stage.op)]
-    args = {"tensor": outputs[0], "scope": "local", "readers": readers}
-    found.append(Move("cache_read", args, f's.cache_read({name}, "local", [...])'))
+    readers = [s for s in state.consumers(stage.op) if outputs[0] in s.op.inputs]
+    args = {"tensor": outputs[0], "scope": "local", "readers": [s.op for s in readers]}
+    listed = ", ".join(s.called for s in readers)
+    found.append(Move("cache_read", args, f's.cache_read({name}, "local", [{listed}])'))
+    if not stage.is_output and not is_input(stage):
+        others = [x for x in ("global", "local") if x != (stage.scope or "global")]
+        found += [Move("set_scope", {"stage": stage.index, "scope": x}, f's[{name}].set_scope("{x}")') for x in others]
     return found
 
 
 def ask(schedule: Schedule, primitive: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Verdict:
     """`s.verdict("vectorize", C, k)`: the stage comes first, as a tensor, an operation or a stage."""
-    from .handle import StageHandle, bind, takes_stage
+    from .handle import StageHandle, takes_stage
 
     values = list(args)
     if takes_stage(primitive) and values and not isinstance(values[0], StageHandle):
         values[0] = schedule[values[0]]
-    bound = primitives.prepare(primitive, schedule.state, bind(primitive, values, kwargs))
-    return verdict(schedule, primitive, dict(bound))
-
-
+    return verdict(schedule, primitive, dict(schedule.arguments(primitive, values, kwargs)))

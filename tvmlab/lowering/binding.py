@@ -25,6 +25,7 @@ from ..core.node import (
     Broadcast,
     Buffer,
     Call,
+    Const,
     Expr,
     For,
     Let,
@@ -114,7 +115,7 @@ class View:
     kept: tuple[int, ...]
     offset: Lin
     strides: tuple[Lin, ...] | None
-    mask: int  # 1: it is read, 2: it is written
+    mask: int  # 1: it is read, 2: it is written, 3: both
 
     @property
     def extents(self) -> tuple[Lin, ...]:
@@ -139,8 +140,9 @@ class View:
 class Binder:
     """The bindings of one use of a statement. `who`: begins the sentence of every refusal."""
 
-    def __init__(self, who: str, facts: Facts) -> None:
-        self.who, self.facts = who, facts
+    def __init__(self, who: str, facts: Facts, updates: bool = False) -> None:
+        """`updates`: the statement adds to its outputs, so it reads them too, whatever its pointers say."""
+        self.who, self.facts, self.updates = who, facts, updates
         self.views: dict[Buffer, View] = {}
         self.by_data: dict[Var, View] = {}
         self.values: dict[Any, Lin] = {}
@@ -159,7 +161,7 @@ class Binder:
                 "a region may have further dimensions only where they are 1",
             )
         self._check_kind(declared, region)
-        view = self._view(declared, region, tuple(kept), mask)
+        view = self._view(declared, region, tuple(kept), 3 if self.updates and mask == 2 else mask)
         self.views[declared] = self.by_data[declared.data] = view
         for n, m in zip(declared.shape, view.extents, strict=True):
             self.assign(n, m, f"the shape of {declared.name}")
@@ -191,8 +193,8 @@ class Binder:
         if real.align % declared.align:
             raise self.refuse(
                 "intrin-alignment",
-                f"buffer {declared.name} needs memory aligned to {declared.align} bytes, that of {region.name} is aligned "
-                f"to {real.align}",
+                f"buffer {declared.name} needs memory aligned to {declared.align} bytes, that of {region.name} is "
+                f"aligned to {real.align}",
                 hint="lower with binds={tensor: a buffer with that data_alignment}, or declare a smaller one",
             )
 
@@ -387,6 +389,8 @@ class _Rewriter:
         gaps: tuple[Expr, ...] = ()  # a pointer to all of a region with gaps says so: what lies between is another's
         if zero(at - view.offset) and not view.compact and zero(lin(room, self.binder.facts) - view.span):
             gaps = tuple(map(wide_expr, (*view.extents, *self.binder.need_strides(view))))
+        if view.mask == 3 and isinstance(mask, Const):
+            mask = const(mask.value | 1)
         return replace(n, args=(view.region.buffer.data, wide_expr(at), room, mask, *gaps))
 
     def array(self, a: Expr) -> Expr:

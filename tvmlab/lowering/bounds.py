@@ -12,13 +12,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..core.affine import Atom, Facts, Lin, lin, loads, nonneg, number, opaque, relax, to_expr, upper, var
+from ..core.affine import Atom, Facts, Lin, lin, loads, nonneg, number, opaque, reads_memory, relax, to_expr, upper, var
 from ..core.build import binary
 from ..core.node import OPAQUE, Expr, IterVar, Range, Reduce, Var
 from ..core.text import identifier
 from ..expr.intrin import TensorComputeOp
 from ..schedule import relations as rel
-from ..schedule.scopes import default_scope, is_virtual, rank, thread_rank
+from ..schedule.scopes import default_scope, is_virtual, rank, thread_key, thread_rank
 from ..schedule.state import Stage, is_input
 from .normalise import Ready
 
@@ -46,6 +46,7 @@ class Bounds:
         self.ready = ready
         self.of: dict[int, Domain] = {}
         self.outside: list[tuple[Stage, Stage]] = []  # producers attached where these consumers are not
+        self.private: dict[tuple[int, IterVar], tuple[Stage, Stage, IterVar]] = {}  # of threads they are outside of
         self.table = {s.index: s for s in ready.stages}
         self.reads: dict[int, list[tuple[Domain, Any]]] = {}  # of each producer: (consumer, indices), see `_reads`
         self.scan_inits = {t for s in ready.stages for t in getattr(s.op, "init", ())}
@@ -82,7 +83,8 @@ class Bounds:
         leaves = parent.stage.leaves
         if at.axis not in leaves:
             return []
-        return [*parent.path[: len(parent.path) - len(leaves)], *((parent.stage, a) for a in leaves[: leaves.index(at.axis) + 1])]
+        around = parent.path[: len(parent.path) - len(leaves)]
+        return [*around, *((parent.stage, a) for a in leaves[: leaves.index(at.axis) + 1])]
 
     def _outer_facts(self, outer: list[tuple[Stage, IterVar]]) -> Facts:
         if not outer:
@@ -106,6 +108,8 @@ class Bounds:
             low[stage.op.axis[0]], extent[stage.op.axis[0]] = scan.env[scan.stage.op.axis[0].var], number(1)
             return low, extent
         if stage.is_output or not stage.op.axis or stage.op.kind == "scan" or self._is_scan_init(stage):
+            for consumer, _ in self.reads.get(stage.index, ()):
+                self._under(stage, consumer)
             return low, extent
         region = self._needed(stage, outer)
         if region is not None:
@@ -122,15 +126,15 @@ class Bounds:
         stage = d.stage
         labels = self.ready.state.labels
         d.threads = {a.thread_tag: Var(a.name, a.dtype) for a in stage.env_threads}
-        open_threads = {tag: var(v) for s, _ in outer for tag, v in self.of[s.index].threads.items()}
+        open_threads: dict[Any, Lin] = {tag: var(v) for s, _ in outer for tag, v in self.of[s.index].threads.items()}
         open_threads.update(
-            {t.thread_tag: self.of[s.index].loop[a] for s, a in outer if (t := s.mark(a).thread) is not None}
+            {thread_key(t): self.of[s.index].loop[a] for s, a in outer if (t := s.mark(a).thread) is not None}
         )
         for leaf in stage.leaves:
             thread = stage.mark(leaf).thread
             extent = d.sizes[leaf]
-            if thread is not None and thread.thread_tag in open_threads:
-                d.loop[leaf] = open_threads[thread.thread_tag]
+            if thread is not None and thread_key(thread) in open_threads:
+                d.loop[leaf] = open_threads[thread_key(thread)]
                 for v in d.loop[leaf].terms:
                     if v not in facts.ranges:  # launched around a scan, as many as its stages bind
                         facts = facts.with_range(v, number(0), extent - 1)
@@ -156,10 +160,14 @@ class Bounds:
         total: list[tuple[Lin, Lin]] | None = None
         layers = self._scope(stage, outer)
         for consumer, read in self.reads.get(stage.index, ()):
+            if not self._under(stage, consumer):
+                return None
             region = self._region(read, consumer, stage, outer, layers)
             if region is None:
                 return None
-            total = region if total is None else [self._union(a, b, consumer) for a, b in zip(total, region, strict=True)]
+            if total is not None:
+                region = [self._union(a, b, consumer) for a, b in zip(total, region, strict=True)]
+            total = region
         if total is None:
             return None
         return [self._sized(t, d, stage, k) for k, (t, d) in enumerate(zip(total, self._declared(stage), strict=True))]
@@ -181,27 +189,21 @@ class Bounds:
         if indices is None:
             return None
         relaxed = self._relaxed(consumer, stage, outer, scope)
-        if relaxed is None:
-            return None
         region = []
         for e, declared in zip(indices, self._declared(stage), strict=True):
             first = lin(e.min if isinstance(e, Range) else e, consumer.facts, consumer.env)
             last = first + lin(e.extent, consumer.facts, consumer.env) - 1 if isinstance(e, Range) else first
             lo, hi = relax(first, consumer.facts, relaxed, -1), relax(last, consumer.facts, relaxed, 1)
-            if lo is None or hi is None or _depends(lo, relaxed) or _depends(hi, relaxed):
+            if lo is None or hi is None or not (_known(lo, relaxed) and _known(hi, relaxed)):
                 lo, hi = declared[0], declared[0] + declared[1] - 1
             region.append((lo, hi))
         return region
 
-    def _relaxed(
-        self, consumer: Domain, stage: Stage, outer: list[tuple[Stage, IterVar]], scope: str
-    ) -> list[Var] | None:
+    def _relaxed(self, consumer: Domain, stage: Stage, outer: list[tuple[Stage, IterVar]], scope: str) -> list[Var]:
         """The loop variables of the consumer that the producer's region must cover."""
         inside = {a for _, a in outer}
-        at = stage.attach
-        if at.kind == "at" and at.axis not in {a for _, a in consumer.path}:
-            self._not_under(stage, consumer.stage)
-            return None
+        fixed = {_single(self.of[s.index].loop[a]) for s, a in outer}
+        fixed.update(v for s, _ in outer for v in self.of[s.index].threads.values())
         storage = rank(scope) or 0
         found: list[Var] = []
         for s, a in consumer.path:
@@ -215,14 +217,26 @@ class Bounds:
                 over = over or a not in inside
             if over or (thread is not None and thread.thread_tag == "threadIdx.x" and scope.startswith("warp")):
                 found.append(variable)
+            elif level is not None and variable not in fixed:
+                self.private.setdefault((stage.index, a), (stage, s, a))
         return found
 
     def _loop_value(self, s: Stage, a: IterVar, consumer: Domain) -> Lin:
         return (consumer if s.index == consumer.stage.index else self.of[s.index]).loop[a]
 
-    def _not_under(self, stage: Stage, consumer: Stage) -> None:
-        if (stage, consumer) not in self.outside:
-            self.outside.append((stage, consumer))
+    def _under(self, stage: Stage, consumer: Domain) -> bool:
+        """Is the consumer's read inside the loop that the producer is attached to? If not, remember it."""
+        at = stage.attach
+        if at.kind != "at":
+            return True
+        path = consumer.path
+        if consumer.stage.op.kind == "scan":  # it reads the initial values before its own loop
+            path = path[: len(path) - len(consumer.stage.leaves)]
+        if any(a is at.axis for _, a in path):
+            return True
+        if (stage, consumer.stage) not in self.outside:
+            self.outside.append((stage, consumer.stage))
+        return False
 
     def _declared(self, stage: Stage) -> list[tuple[Lin, Lin]]:
         return [(lin(a.dom.min), lin(a.dom.extent)) for a in stage.op.axis if a.dom is not None]
@@ -268,6 +282,11 @@ def _single(x: Lin) -> Var | None:
     return next((a for a in x.terms if isinstance(a, Var)), None)
 
 
+def _known(x: Lin, relaxed: list[Var]) -> bool:
+    """A bound that no relaxed loop and nothing in memory decides."""
+    return not reads_memory(to_expr(x)) and not _depends(x, relaxed)
+
+
 def _depends(x: Lin, variables: list[Var]) -> bool:
     wanted = set(map(id, variables))
     from ..core.walk import walk
@@ -296,5 +315,3 @@ def _quotient_gap(x: Lin) -> Lin | None:
         return None
     d = p.args[1].const
     return number((gap.const + d - 1) // d + x.const)
-
-

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..core.build import binary, const
+from ..core.calls import POINTERS
 from ..core.error import LabError
 from ..core.node import Alloc, AllReduce, Attr, Buffer, Call, Expr, Load, Store, Var
 from ..core.walk import replace, rewrite, seq
@@ -48,7 +49,7 @@ def _call(x: Call, handles: Mapping[Var, Buffer], which: Expr, doing: str) -> Ca
     if not taken:
         return None
     b = taken[0]
-    if x.name == "access_ptr":
+    if x.name in POINTERS:
         data, offset, *rest = x.args
         return replace(x, args=(data, binary("+", offset, binary("*", which, span(b))), *rest))
     raise LabError(

@@ -29,8 +29,13 @@ if TYPE_CHECKING:
 
 
 def threads_first(stage: Stage) -> Stage:
-    """The threads of a reduction stand outside its serial loops, wherever the schedule has them."""
+    """Threads stand outside a reduction's serial loops, wherever the schedule has them: data, threads, serial."""
     reducing = rel.derived_from(stage, stage.op.reduce_axis)
+    first = next((k for k, a in enumerate(stage.leaves) if a in reducing), len(stage.leaves))
+    rest = stage.leaves[first:]
+    inner = [a for a in rest if a not in reducing and stage.mark(a).thread is not None]
+    if inner:  # each thread starts its own sum, then runs all of the loops
+        stage = replace(stage, leaves=(*stage.leaves[:first], *inner, *[a for a in rest if a not in inner]))
     over = [a for a in stage.leaves if a in reducing and stage.mark(a).thread is not None]
     data = [a for a in stage.leaves if a not in reducing]
     if not over or any(a in reducing for a in stage.leaves[: len(data)]):
@@ -89,7 +94,7 @@ def _check(stage: Stage, r: Reduce, data: list[IterVar], tail: tuple[IterVar, ..
         raise ScheduleError(
             "cross-thread-order",
             f"the reduction of {stage.name} runs on threads: its data loops must stand outside its reduction loops",
-            hint=f"s[{stage.name}].reorder(<data axes>, <reduction axes>)",
+            hint=f"s[{stage.called}].reorder(<data axes>, <reduction axes>)",
         )
     if r.init:
         raise ScheduleError("cross-thread-init", f"the reduction of {stage.name} has an init and cannot run on threads")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.calls import POINTERS
 from ..core.node import AllReduce, Call, Const, Load, Node, Store, Var
 from ..core.walk import walk
 
@@ -42,7 +43,7 @@ def all_read(n: Node) -> set[Any]:
 
 
 def _given(n: Any) -> list[Any]:
-    if n.name == "access_ptr":
+    if n.name in POINTERS:
         return []  # the call it is an argument of says what happens
     found = [a for a in n.args if type(a) is Var and a.dtype == "handle"]
     places = [a.args[0] for a in n.args if type(a) is Call and a.name == "address_of"]
@@ -50,5 +51,5 @@ def _given(n: Any) -> list[Any]:
 
 
 def _pointed(n: Any, bit: int) -> list[Any]:
-    pointers = [a for a in n.args if type(a) is Call and a.name == "access_ptr"]
-    return [p.args[0] for p in pointers if not isinstance(p.args[3], Const) or p.args[3].value & bit]
+    pointers = [(a, a.args[POINTERS[a.name]]) for a in n.args if type(a) is Call and a.name in POINTERS]
+    return [p.args[0] for p, mask in pointers if not isinstance(mask, Const) or mask.value & bit]

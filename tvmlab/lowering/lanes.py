@@ -210,7 +210,9 @@ class Lanes:
             again = dt.lanes(value.dtype) > 1 or mask is not None or _reads(value, buffer)
             if again:
                 raise NoVector  # all lanes write one place: the last one counts, or they accumulate
-            return s if _unchanged(indices, s.indices) and value is s.value else replace(s, indices=indices, value=value)
+            if _unchanged(indices, s.indices) and value is s.value:
+                return s
+            return replace(s, indices=indices, value=value)
         return Store(buffer, indices, self.wide(value), mask, s.origin)
 
     def _for(self, s: For, mask: Mask, facts: Facts) -> Stmt:

@@ -1,9 +1,9 @@
 """From domains to loops: each stage's nest, its producers inside the loops they are attached to.
 
-    Alloc P                      a producer attached at loop a
-    for a:
-        <P's nest>
-        <rest of the consumer>
+Alloc P                      a producer attached at loop a
+for a:
+    <P's nest>
+    <rest of the consumer>
 """
 
 from __future__ import annotations
@@ -17,7 +17,24 @@ from ..core.affine import to_expr as form_expr
 from ..core.build import all_, binary, const, is_const
 from ..core.error import ScheduleError
 from ..core.node import (
-    NOP, OPAQUE, Alloc, Attr, Barrier, Bin, Buffer, Call, Expr, For, If, IterVar, LetStmt, Load, Reduce, Stmt, Store, Var,
+    NOP,
+    OPAQUE,
+    Alloc,
+    Attr,
+    Barrier,
+    Bin,
+    Buffer,
+    Call,
+    Expr,
+    For,
+    If,
+    IterVar,
+    LetStmt,
+    Load,
+    Reduce,
+    Stmt,
+    Store,
+    Var,
 )  # fmt: skip
 from ..core.program import Origin
 from ..core.text import identifier
@@ -25,13 +42,13 @@ from ..core.walk import Holds, map_children, seq, substitute
 from ..expr.reduce import combine
 from ..expr.tensor import ComputeOp
 from ..schedule import relations as rel
-from ..schedule.scopes import is_virtual, rank
-from ..schedule.state import Stage, is_input
+from ..schedule.scopes import is_virtual, rank, thread_key
+from ..schedule.state import Fuse, Stage, Transform, is_input
 from .bounds import Bounds, Domain
 from .crossthread import cross_thread
 from .normalise import Ready
-from .passes.simplify import Simplifier
 from .opaque import SPECIAL, adopt_scan
+from .passes.simplify import Simplifier
 from .tensorize import position as tensorized_leaf
 from .tensorize import tensorized
 
@@ -45,7 +62,9 @@ def to_expr(x: Lin) -> Expr:
 class Nest:
     """Builds the statement of a whole schedule. `params`: tensors that are arguments -> their buffers."""
 
-    def __init__(self, ready: Ready, bounds: Bounds, params: Mapping[Any, Buffer], keep_unit_loops: bool = False) -> None:
+    def __init__(
+        self, ready: Ready, bounds: Bounds, params: Mapping[Any, Buffer], keep_unit_loops: bool = False
+    ) -> None:
         self.ready, self.bounds, self.params = ready, bounds, params
         self.keep_unit_loops = keep_unit_loops
         self.buffers: dict[Any, Buffer] = dict(params)
@@ -53,6 +72,7 @@ class Nest:
         self.attached: dict[tuple[int, IterVar], list[Stage]] = {}
         self.roots: list[Stage] = []
         self.owned: set[int] = set()  # stages whose nests a scan places
+        self.problems: list[ScheduleError] = []  # what could not be done as the schedule says: loops are plain there
         self.absolute: set[Any] = set(params)  # tensors whose buffer holds the whole declared shape
         for stage in ready.stages:
             if stage.op.kind == "scan":
@@ -86,7 +106,8 @@ class Nest:
             if stage.layout is not None:
                 shape = stage.layout.extents(shape)
             extents = tuple(to_expr(x) for x in shape)
-            self.buffers[t] = Buffer(identifier(t.name), extents, t.dtype, scope=d.scope, strides=aligned(stage, extents))
+            strides = aligned(stage, extents)
+            self.buffers[t] = Buffer(identifier(t.name), extents, t.dtype, scope=d.scope, strides=strides)
 
     # ------------------------------------------------------------ whole programs
 
@@ -100,16 +121,18 @@ class Nest:
         """The stage's nest, then what needs it, inside its allocation."""
         d = self.bounds.of[stage.index]
         nest = self.nest(stage, d)
-        shared = rank(d.scope) in (1, 2) and any(s.mark(a).thread is not None for s, a in d.path[: len(d.path) - len(stage.leaves)])
+        outside = d.path[: len(d.path) - len(stage.leaves)]
+        threads = [t.thread_tag for s, a in outside if (t := s.mark(a).thread) is not None]
+        shared = rank(d.scope) in (1, 2) and not all(map(is_virtual, threads))
         made = seq(Barrier("shared"), nest, Barrier("shared"), body) if shared else seq(nest, body)
         around = self.around(stage, d)
         if stage.double_buffer and around is not None:  # the value: the loop over whose iterations it alternates
             made = Attr("double_buffer", self.buffers[stage.op.outputs[0]], around, made)
         if stage.rolling_buffer:
             made = Attr("rolling_buffer", self.buffers[stage.op.outputs[0]], self.window(stage, d), made)
-        for t in reversed(stage.op.outputs):
-            if t not in self.params and stage.index not in self.owned:
-                made = Alloc(self.buffers[t], made, Origin(stage.name))
+        for out in reversed(stage.op.outputs):
+            if out not in self.params and stage.index not in self.owned:
+                made = Alloc(self.buffers[out], made, Origin(stage.name))
         return made
 
     def around(self, stage: Stage, d: Domain) -> Var | None:
@@ -129,9 +152,14 @@ class Nest:
         return Call("window", tuple(to_expr(d.low[a]) for a in stage.op.axis), "int32", "intrin")
 
     def nest(self, stage: Stage, d: Domain) -> Stmt:
-        if isinstance(stage.op, ComputeOp):
-            return self.compute(stage, d, self.ready.bodies[stage.index])
-        return SPECIAL[stage.op.kind](self, stage, d)
+        if not isinstance(stage.op, ComputeOp):
+            return SPECIAL[stage.op.kind](self, stage, d)
+        bodies = self.ready.bodies[stage.index]
+        try:
+            return self.compute(stage, d, bodies)
+        except ScheduleError as e:
+            self.problems.append(e)
+            return self.plain(stage, d, bodies)
 
     # ------------------------------------------------------------ compute stages
 
@@ -148,15 +176,33 @@ class Nest:
         ]
         return self.wrap(stage, d, stage.leaves, guarded(guards, together(stores)))
 
-    def reduction(self, stage: Stage, d: Domain, r: Reduce) -> Stmt:
+    def plain(self, stage: Stage, d: Domain, bodies: Sequence[Expr]) -> Stmt:
+        """The nest without an intrinsic, and without threads that reduce together."""
+        for a in stage.leaves:
+            if stage.mark(a).kind == "tensorized":
+                stage = stage.with_mark(a, kind="", intrin=None)
+        if isinstance(bodies[0], Reduce):
+            return self.reduction(stage, d, bodies[0], False)
+        return self.compute(stage, d, bodies)
+
+    def reduction(self, stage: Stage, d: Domain, r: Reduce, on_threads: bool = True) -> Stmt:
         reducing = rel.derived_from(stage, stage.op.reduce_axis)
         first = next((k for k, a in enumerate(stage.leaves) if a in reducing), len(stage.leaves))
         common, rest = stage.leaves[:first], stage.leaves[first:]
-        if any(stage.mark(a).thread is not None for a in rest if a in reducing):
+        if on_threads and any(stage.mark(a).thread is not None for a in rest if a in reducing):
             return cross_thread(self, stage, d, r)
-        init = self.init(stage, d, common, [a for a in rest if a not in reducing], self.identity(stage, d, r))
+        init = self.init(stage, d, common, self.data_loops(stage, common), self.identity(stage, d, r))
         main = self.wrap(stage, d, rest, self.update(stage, d, r))
         return self.wrap(stage, d, common, seq(init, main))
+
+    def data_loops(self, stage: Stage, common: Sequence[IterVar]) -> list[IterVar]:
+        """The loops of an init inside the common ones: the data leaves, and the data axes fused with a reduction."""
+        reducing = rel.derived_from(stage, stage.op.reduce_axis)
+        found = [a for a in stage.leaves if a not in reducing and a not in common]
+        for r in stage.relations:
+            if isinstance(r, Fuse) and r.fused in reducing:
+                found += [a for a in (r.outer, r.inner) if a not in reducing]
+        return found
 
     def update(self, stage: Stage, d: Domain, r: Reduce) -> Stmt:
         guards = self.guards(stage, d, d.values, d.facts)
@@ -166,9 +212,7 @@ class Nest:
             loads.append(Load(self.buffers[t], self.target(t, d, d.values), t.dtype))
         sources = tuple(self.value(x, d.env, facts) for x in r.sources)
         results = combine(r.combiner, tuple(loads), sources)
-        stores = [
-            Store(x.buffer, x.indices, v, None, self.origin(stage)) for x, v in zip(loads, results, strict=True)
-        ]
+        stores = [Store(x.buffer, x.indices, v, None, self.origin(stage)) for x, v in zip(loads, results, strict=True)]
         body = together(stores)
         if not is_const(r.cond):
             cond = simplify(self.value(r.cond, d.env, facts), facts)
@@ -191,7 +235,9 @@ class Nest:
         """
         facts, loop = d.facts, {a: d.loop[a] for a in common}
         for a in own:
-            value = d.loop[a]
+            value = d.loop[a] if a in d.loop else var(Var(identifier(a.name), a.dtype))  # fused: no loop of its own
+            if d.sizes[a].key == number(1).key:
+                value = number(0)
             if value.terms and stage.mark(a).thread is None:
                 v = Var(f"{_name(value)}_init", a.dtype)
                 facts = facts.with_range(v, number(0), d.sizes[a] - 1)
@@ -242,7 +288,8 @@ class Nest:
         for key, note in reversed(mark.pragmas):
             body = Attr(f"pragma_{key}", _note(note), const(1), body)
         for tensor, offset in reversed(mark.prefetches):
-            body = Attr("prefetch_scope", self.prefetched(tensor), binary("+", v, offset) if v is not None else offset, body)
+            ahead = binary("+", v, offset) if v is not None else offset
+            body = Attr("prefetch_scope", self.prefetched(tensor), ahead, body)
         if v is None:
             return body
         if mark.thread is not None and self.is_open(stage, d, a):
@@ -258,10 +305,10 @@ class Nest:
     def is_open(self, stage: Stage, d: Domain, a: IterVar) -> bool:
         """Is this thread axis already a loop around the stage?"""
         outer = d.path[: len(d.path) - len(stage.leaves)]
-        tag = stage.mark(a).thread.thread_tag  # type: ignore[union-attr]
-        if any(tag in self.bounds.of[s.index].threads for s, _ in outer):
+        key = thread_key(stage.mark(a).thread)
+        if any(key in self.bounds.of[s.index].threads for s, _ in outer):
             return True
-        return any(t.thread_tag == tag for s, b in outer if (t := s.mark(b).thread) is not None)
+        return any(thread_key(t) == key for s, b in outer if (t := s.mark(b).thread) is not None)
 
     def prefetched(self, tensor: Any) -> Any:
         stage = self.ready.state.stage_of(tensor)
@@ -277,7 +324,7 @@ class Nest:
     def value(self, e: Expr, env: Mapping[Any, Lin], facts: Facts) -> Expr:
         """A tensor expression over loop variables and buffers, decided conditions gone."""
         made = self.located_value(e, env, facts)
-        return made if made is e else Simplifier(False).expr(made, facts)  # type: ignore[no-any-return]
+        return made if made is e else Simplifier(False).expr(made, facts)
 
     def located_value(self, e: Expr, env: Mapping[Any, Lin], facts: Facts) -> Expr:
         t = type(e)
@@ -327,8 +374,11 @@ class Nest:
             if a in values:
                 ask(values[a], d.sizes[a])
         for a in stage.op.axis:
-            if a.dom is None or (d.low[a] - lin(a.dom.min)).is_const() and d.low[a].key == lin(a.dom.min).key and (
-                d.sizes[a].key == lin(a.dom.extent).key
+            if (
+                a.dom is None
+                or (d.low[a] - lin(a.dom.min)).is_const()
+                and d.low[a].key == lin(a.dom.min).key
+                and (d.sizes[a].key == lin(a.dom.extent).key)
             ):
                 continue
             place, first = d.low[a] + values[a], lin(a.dom.min)
@@ -386,8 +436,9 @@ def aligned(stage: Stage, shape: Sequence[Expr]) -> tuple[Expr, ...] | None:
         return None
     strides: list[Expr] = []
     step: Expr = const(1)
+    dimensions = next((r.transformed for r in stage.relations if isinstance(r, Transform)), stage.op.axis)
     for k in reversed(range(len(shape))):
-        axis = stage.op.axis[k]
+        axis = dimensions[k]
         if axis in stage.align:
             factor, offset = stage.align[axis]
             lack = simplify(binary("%", binary("-", binary("+", offset, factor), binary("%", step, factor)), factor))
@@ -395,5 +446,3 @@ def aligned(stage: Stage, shape: Sequence[Expr]) -> tuple[Expr, ...] | None:
         strides.insert(0, step)
         step = simplify(binary("*", step, shape[k]))
     return tuple(strides)
-
-

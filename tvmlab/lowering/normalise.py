@@ -93,7 +93,8 @@ def cell(scan: Any, home: Mapping[Any, int], table: Mapping[int, Stage]) -> list
     def visit(t: Any) -> bool:
         if t not in depends:
             depends[t] = False
-            depends[t] = any([visit(x) for x in t.op.inputs])
+            below = [visit(x) for x in t.op.inputs]  # each of them: visiting notes what it finds
+            depends[t] = any(below)
             if depends[t] and t.op not in updates and home.get(t) in table:
                 found[home[t]] = None
         return depends[t]

@@ -1,27 +1,114 @@
-"""What a schedule still owes: accepted steps whose conditions later steps may still meet. `build` refuses open ones."""
+"""What a schedule still owes: accepted steps whose conditions later steps may still meet. `build` refuses open ones.
+
+These are found from the bounds alone. Building the nest finds more (a tensorized loop that does not match its
+intrinsic), and so do the passes: `pipeline.problems` has all of them.
+"""
 
 from __future__ import annotations
 
-from ..core.affine import Lin, lin, to_expr
-from ..core.deep import deep
+from collections.abc import Iterator
+from typing import Any
+
+from ..core.affine import Facts, Lin, lin, number, to_expr
+from ..core.affine import bounds as bounds_of
+from ..core.build import is_const
 from ..core.error import ScheduleError
-from ..core.node import IterVar
+from ..core.node import Expr, IterVar, Load, Reduce, Select
 from ..core.text import show
-from ..schedule.guard import describe, loop_lines
-from ..schedule.scopes import is_virtual, rank, thread_rank
-from ..schedule.state import Stage, State, is_input
+from ..core.walk import children, constant
+from ..schedule.guard import loop_lines, name, named, place
+from ..schedule.scopes import is_virtual, rank, thread_key, thread_rank
+from ..schedule.state import Stage, State, is_compute, is_input
 from .bounds import Bounds, Domain
-from .normalise import normalise
-
-
-@deep
-def obligations(state: State) -> list[ScheduleError]:
-    """Every open obligation, each with the stages concerned and what would meet it."""
-    return of_bounds(Bounds(normalise(state)))
 
 
 def of_bounds(bounds: Bounds) -> list[ScheduleError]:
-    return [*outside(bounds), *threads(bounds), *scopes(bounds), *marks(bounds)]
+    """Every open obligation, each with the stages concerned and what would meet it."""
+    return [*inlined(bounds), *unread(bounds), *outside(bounds), *threads(bounds), *scopes(bounds), *marks(bounds)]
+
+
+def _state(bounds: Bounds) -> State:
+    return bounds.ready.state
+
+
+def inlined(bounds: Bounds) -> list[ScheduleError]:
+    """A producer computed in a loop of a stage that has no loops, because it is inlined."""
+    found = []
+    for stage in bounds.ready.stages:
+        if stage.attach.kind != "at" or stage.attach.stage in bounds.table or stage.attach.axis is None:
+            continue
+        state, parent = _state(bounds), _state(bounds).stages[stage.attach.stage]
+        found.append(
+            ScheduleError(
+                "attach-inlined",
+                f"{stage.name} is computed at {place(state, parent, stage.attach.axis)}, but {parent.name} is inlined: "
+                "it has no loops",
+                legal=_common_loops(bounds, stage),
+                hint=f"compute {stage.name} in a loop of what reads {parent.name}, or {parent.name} at the root again",
+            )
+        )
+    return found
+
+
+def unread(bounds: Bounds) -> list[ScheduleError]:
+    """Elements read of an inlined stage that it does not have: its expression has a value there, the stage none."""
+    found: list[ScheduleError] = []
+    state = _state(bounds)
+    for stage in state.in_order:
+        if stage.index in bounds.table or not is_compute(stage):
+            continue
+        for reader in filter(is_compute, state.consumers(stage.op)):
+            facts = _computed(bounds, reader)
+            if facts is not None:
+                for x in _certain_reads(reader.op.body, stage):  # type: ignore[attr-defined]
+                    found += _outside_of(stage, reader, x, facts)
+    return found
+
+
+def _computed(bounds: Bounds, stage: Stage) -> Facts | None:
+    """The ranges of a stage's axes, where they are numbers; None where nothing is computed."""
+    d, ranges = bounds.of.get(stage.index), {}
+    for a in stage.root_axes if d is not None else ():
+        if a.dom is None or d is None:
+            continue
+        low, n, begin, extent = d.low[a], d.sizes[a], lin(a.dom.min), lin(a.dom.extent)
+        if any(x.terms for x in (low, n, begin, extent)):
+            continue
+        first, last = max(low.const, begin.const), min(low.const + n.const, begin.const + extent.const) - 1
+        if first > last:
+            return None
+        ranges[a.var] = (number(first), number(last))
+    return Facts(ranges)
+
+
+def _certain_reads(e: Any, stage: Stage) -> Iterator[Load]:
+    """Reads of the stage that no condition keeps from happening."""
+    if isinstance(e, tuple):
+        for x in e[:1] if e and isinstance(e[0], Reduce) else e:
+            yield from _certain_reads(x, stage)
+    elif isinstance(e, Reduce):
+        yield from _certain_reads(tuple(e.sources), stage) if is_const(e.cond, True) else ()
+    elif isinstance(e, Load) and e.buffer in stage.op.outputs:
+        yield e
+    elif isinstance(e, Expr) and not (isinstance(e, Select) or getattr(e, "name", "") == "if_then_else"):
+        for c in children(e):
+            yield from _certain_reads(c, stage)
+
+
+def _outside_of(stage: Stage, reader: Stage, x: Load, facts: Facts) -> Iterator[ScheduleError]:
+    for k, (i, a) in enumerate(zip(x.indices, stage.op.axis, strict=True)):
+        form = lin(i)
+        lo, hi = bounds_of(form, facts)
+        if lo is None or hi is None or a.dom is None or not form.terms or set(form.terms) - set(facts.ranges):
+            continue
+        first, n = constant(a.dom.min), constant(a.dom.extent)
+        if first is not None and n is not None and (lo < first or hi >= first + n):
+            yield ScheduleError(
+                "out-of-bounds",
+                f"{reader.name} reads {stage.name} outside of its shape: index {k} is `{show(i)}`, {lo} to {hi}, "
+                f"outside {first} to {first + n - 1}",
+                hint=f"{stage.name} is inlined, so its expression would be continued there",
+            )
 
 
 def outside(bounds: Bounds) -> list[ScheduleError]:
@@ -32,15 +119,15 @@ def outside(bounds: Bounds) -> list[ScheduleError]:
         axis = stage.attach.axis
         if parent is None or axis is None:
             continue
-        place = parent.path(axis)
+        where = place(_state(bounds), parent, axis)
         legal = _common_loops(bounds, stage)
         found.append(
             ScheduleError(
                 "consumer-outside",
-                f"{stage.name} is computed at {place}, but {consumer.name}, which reads it, is not inside that loop",
-                where=loop_lines(consumer),
+                f"{stage.name} is computed at {where}, but {consumer.name}, which reads it, is not inside that loop",
+                where=loop_lines(_state(bounds), consumer),
                 legal=legal,
-                hint=f"compute {consumer.name} inside {place} too, or {stage.name} at a loop around all that read it",
+                hint=f"compute {consumer.name} inside {where} too, or {stage.name} at a loop around all that read it",
             )
         )
     return found
@@ -48,39 +135,54 @@ def outside(bounds: Bounds) -> list[ScheduleError]:
 
 def _common_loops(bounds: Bounds, stage: Stage) -> list[str]:
     """The loops that all consumers are inside of."""
-    paths = [
-        [(s, a) for s, a in d.path if s.index != stage.index]
-        for d in bounds.of.values()
-        if any(t in stage.op.outputs for t in d.stage.op.inputs)
-    ]
+    paths = []
+    for d in bounds.of.values():
+        if any(t in stage.op.outputs for t in d.stage.op.inputs):
+            own = len(d.stage.leaves) if d.stage.op.kind == "scan" else 0  # it reads before its own loop
+            paths.append([(s, a) for s, a in d.path[: len(d.path) - own] if s.index != stage.index])
     if not paths:
         return []
     shared = [p for p in paths[0] if all(p[1] in {a for _, a in other} for other in paths[1:])]
-    return [f"s[{stage.name}].compute_at(s[{s.name}], {a.name})" for s, a in shared] + [f"s[{stage.name}].compute_root()"]
+    state = _state(bounds)
+    inside = [f"s[{stage.called}].compute_at(s[{s.called}], {name(state, a)})" for s, a in shared]
+    return [*inside, f"s[{stage.called}].compute_root()"]
 
 
 def threads(bounds: Bounds) -> list[ScheduleError]:
     """Stages that share a thread axis must agree on its extent; virtual threads need a constant one."""
     found: list[ScheduleError] = []
-    seen: dict[str, tuple[Lin, Stage, IterVar]] = {}
+    state = _state(bounds)
+    seen: dict[object, tuple[Lin, Stage, IterVar]] = {}
     for d in bounds.of.values():
+        own: dict[str, IterVar] = {}
         for a in d.stage.leaves:
             thread = d.stage.mark(a).thread
             if thread is None:
                 continue
             tag, extent = thread.thread_tag, d.sizes[a]
+            if not is_virtual(tag) and own.setdefault(tag, a) is not a:
+                found.append(_taken(state, d.stage, a, own[tag], tag))
+                continue
             if thread_rank(tag) is None and tag != "pipeline":
-                found.append(ScheduleError("unknown-thread", f"`{tag}`, which {d.stage.path(a)} is bound to, is no thread axis"))
-            if is_virtual(tag):
-                if extent.terms:
-                    found.append(_not_constant(d.stage, a, tag, extent))
+                found.append(
+                    ScheduleError(
+                        "unknown-thread",
+                        f"{place(state, d.stage, a)} is bound to `{tag}`, but there are no threads called that",
+                        legal=["blockIdx.x", "threadIdx.x", "vthread"],
+                    )
+                )
+                continue
+            if is_virtual(tag) and extent.terms:
+                found.append(_not_constant(state, d.stage, a, tag, extent))
                 continue
             if thread.dom is not None and (lin(thread.dom.extent) - extent).key != Lin({}, 0).key:
-                found.append(_disagree(tag, d.stage, a, extent, f"{tag} itself", lin(thread.dom.extent)))
-            if tag in seen and _same_kernel(bounds, seen[tag][1], d.stage) and (seen[tag][0] - extent).key != Lin({}, 0).key:
-                other, stage, axis = seen[tag]
-                found.append(_disagree(tag, d.stage, a, extent, stage.path(axis), other))
-            seen.setdefault(tag, (extent, d.stage, a))
+                found.append(_disagree(state, tag, d.stage, a, extent, f"{tag} itself", lin(thread.dom.extent)))
+            key = thread_key(thread)
+            known = key in seen and _same_kernel(bounds, seen[key][1], d.stage)
+            if known and (seen[key][0] - extent).key != Lin({}, 0).key:
+                other, stage, axis = seen[key]
+                found.append(_disagree(state, tag, d.stage, a, extent, place(state, stage, axis), other))
+            seen.setdefault(key, (extent, d.stage, a))
     return found
 
 
@@ -95,40 +197,55 @@ def _same_kernel(bounds: Bounds, a: Stage, b: Stage) -> bool:
     return top(a) == top(b)
 
 
-def _not_constant(stage: Stage, a: IterVar, tag: str, extent: Lin) -> ScheduleError:
+def _not_constant(state: State, stage: Stage, a: IterVar, tag: str, extent: Lin) -> ScheduleError:
     return ScheduleError(
         "virtual-extent",
-        f"{stage.path(a)} is bound to {tag}, whose extent must be a constant, not {show(to_expr(extent))}",
+        f"{place(state, stage, a)} is bound to {tag}, whose extent must be a constant, not {show(to_expr(extent))}",
         hint="split the axis by a constant and bind the part",
     )
 
 
-def _disagree(tag: str, stage: Stage, a: IterVar, extent: Lin, other: str, wanted: Lin) -> ScheduleError:
+def _taken(state: State, stage: Stage, a: IterVar, other: IterVar, tag: str) -> ScheduleError:
+    return ScheduleError(
+        "thread-twice",
+        f"{named(state, other)} and {named(state, a)} of stage {stage.name} are both bound to {tag}",
+        where=loop_lines(state, stage, [other, a], tag),
+        hint=f"fuse them and bind the fused axis, or bind one of them to another thread axis than {tag}",
+    )
+
+
+def _disagree(state: State, tag: str, stage: Stage, a: IterVar, extent: Lin, other: str, wanted: Lin) -> ScheduleError:
     return ScheduleError(
         "thread-extent",
-        f"{tag} has {show(to_expr(extent))} threads in {stage.path(a)}, but {show(to_expr(wanted))} in {other}",
+        f"{tag} has {show(to_expr(extent))} threads in {place(state, stage, a)}, but {show(to_expr(wanted))} in "
+        f"{other}",
         hint="all stages of a kernel run on the same threads: split so that the extents agree",
     )
 
 
 def scopes(bounds: Bounds) -> list[ScheduleError]:
     """Memory that is private to threads must be filled inside them."""
-    found = []
+    found = [_private(bounds, *at) for at in bounds.private.values()]
+    spread = [(d.stage, a) for d in bounds.of.values() for a in d.stage.leaves if _is_spread(d.stage, a)]
+    found += [_spread(bounds, *at) for at in spread]
+    settled = {stage.index for stage, *_ in bounds.private.values()} | {stage.index for stage, _ in spread}
     for d in bounds.of.values():
         stage = d.stage
-        if is_input(stage) or stage.is_output or not stage.scope:
+        if is_input(stage) or stage.is_output or not stage.scope or stage.index in settled:
             continue
         level = rank(stage.scope) or 0
         outer = d.path[: len(d.path) - len(stage.leaves)]
         if level == 0 or (stage.attach.kind != "root") or outer:
             continue
         readers = [s for s in bounds.ready.stages if any(t in stage.op.outputs for t in s.op.inputs)]
-        on_threads = any(s.mark(a).thread is not None for s in (stage, *readers) for a in s.leaves)
+        marked = (t for s in (stage, *readers) for a in s.leaves if (t := s.mark(a).thread) is not None)
+        on_threads = any(not is_virtual(t.thread_tag) for t in marked)
         if on_threads:
             found.append(
                 ScheduleError(
                     "local-at-root",
-                    f"{stage.name} is in {stage.scope} memory, which other threads cannot see, but is computed at the root",
+                    f"{stage.name} is in {stage.scope} memory, which other threads cannot see, but is computed at the "
+                    "root",
                     legal=_common_loops(bounds, stage)[:-1],
                     hint="compute it inside the thread loops of its consumer",
                 )
@@ -142,17 +259,62 @@ def _in_loop(d: Domain) -> bool:
     return any(t is None or not is_virtual(t.thread_tag) for t in threads)
 
 
+def _is_spread(stage: Stage, a: IterVar) -> bool:
+    """Do threads share out the loop that fills memory of which each of them has its own?"""
+    thread = stage.mark(a).thread
+    level = None if thread is None else thread_rank(thread.thread_tag)
+    if thread is None or level is None or is_virtual(thread.thread_tag) or stage.is_output or not stage.scope:
+        return False
+    return (rank(stage.scope) or 0) > level and not (
+        stage.scope.startswith("warp") and thread.thread_tag == "threadIdx.x"
+    )
+
+
+def _spread(bounds: Bounds, stage: Stage, a: IterVar) -> ScheduleError:
+    tag = stage.mark(a).thread.thread_tag  # type: ignore[union-attr]
+    wide = "global" if tag.startswith("block") else "shared"
+    return ScheduleError(
+        "local-spread",
+        f"{stage.name} is in {stage.scope} memory, of which each thread of {tag} has its own, but its loop "
+        f"{place(_state(bounds), stage, a)} is shared out over these threads: none of them would see the rest",
+        legal=[f's[{stage.called}].set_scope("{wide}")'],
+        hint=f"threads of {tag} meet in {wide} memory; {stage.scope} memory is filled by loops that are not bound",
+    )
+
+
+def _private(bounds: Bounds, stage: Stage, consumer: Stage, a: IterVar) -> ScheduleError:
+    """Memory that each thread has of its own, filled where the thread does not run yet."""
+    state, scope = _state(bounds), bounds.of[stage.index].scope if stage.index in bounds.of else stage.scope
+    tag = consumer.mark(a).thread.thread_tag  # type: ignore[union-attr]
+    after = consumer.leaves[consumer.leaves.index(a) :]
+    common = "global" if tag.startswith("block") else "shared"
+    return ScheduleError(
+        "local-outside",
+        f"{stage.name} is in {scope or 'local'} memory, of which each thread of {tag} has its own, but it is computed "
+        f"outside of {place(state, consumer, a)}, which is bound to {tag}",
+        legal=[f"s[{stage.called}].compute_at(s[{consumer.called}], {name(state, x)})" for x in after],
+        hint=f'or put it where all threads see it: s[{stage.called}].set_scope("{common}")',
+    )
+
+
+NEEDS_CONSTANT = {"vectorized": ("vector-extent", "vectorize"), "unrolled": ("unroll-extent", "unroll")}
+
+
 def marks(bounds: Bounds) -> list[ScheduleError]:
-    """Vector loops need a constant extent; double buffers a loop to run ahead in."""
+    """Vector loops and unrolled ones need a constant extent; double buffers a loop to run ahead in."""
     found = []
+    state = _state(bounds)
     for d in bounds.of.values():
         for a in d.stage.leaves:
-            if d.stage.mark(a).kind == "vectorized" and d.sizes[a].terms:
+            kind = d.stage.mark(a).kind
+            if kind in NEEDS_CONSTANT and d.sizes[a].terms:
+                rule, verb = NEEDS_CONSTANT[kind]
+                size = show(to_expr(d.sizes[a]))
                 found.append(
                     ScheduleError(
-                        "vector-extent",
-                        f"{d.stage.path(a)} is vectorized: its extent must be a constant, not {show(to_expr(d.sizes[a]))}",
-                        hint=f"split it by a constant first and vectorize the inner part of `{describe(a)}`",
+                        rule,
+                        f"{place(state, d.stage, a)} is {kind}: its extent must be a constant, not {size}",
+                        hint=f"split it by a constant first, and {verb} the inner part",
                     )
                 )
         if d.stage.double_buffer and not _in_loop(d):
@@ -160,7 +322,7 @@ def marks(bounds: Bounds) -> list[ScheduleError]:
                 ScheduleError(
                     "double-buffer-root",
                     f"{d.stage.name} is double buffered, but computed at the root: there is no loop to run ahead in",
-                    hint=f"attach it: s[{d.stage.name}].compute_at(consumer, axis)",
+                    hint=f"attach it: s[{d.stage.called}].compute_at(consumer, axis)",
                 )
             )
     return found

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ..core import verify
-from ..core.error import LabError, TVMError
+from ..core.error import LabError, ScheduleError, TVMError
 from ..core.node import Buffer, Expr, Var
 from ..core.program import Function, Program, Snapshot
 from ..core.text import identifier
 from ..core.walk import free_variables, variables
-from ..expr.tensor import PlaceholderOp, Tensor
-from ..schedule.state import State
+from ..expr.tensor import ComputeOp, PlaceholderOp, Tensor
+from ..schedule.state import Split, Stage, State, is_input
 from . import passes
 from .bounds import Bounds
 from .config import DEFAULT, Config
@@ -41,24 +41,41 @@ READABLE = (
 )
 # What a code generator of flat memory needs after that.
 FLAT = ("flatten_storage", "reuse_storage")
-# Passes of one's own (`tir.add_lower_pass`): phase -> the pass they run before; phase 3 runs after the last readable one.
+# Passes of one's own (`tir.add_lower_pass`): phase -> the pass they run before; phase 3 after the last readable one.
+# What a pass refuses, and the obligation that has said so already.
+SAID = {"vectorize-extent": "vector-extent"}
 CUSTOM = {"simplify": 0, "partition_loops": 1, "vectorize": 2}
 
 
-def loops(state: State, args: Sequence[Any], name: str = "main", binds: Mapping[Any, Buffer] | None = None, config: Config = DEFAULT) -> Program:
-    """The loop nest of a state, before any pass: multi-dimensional, with guards, marks as loop kinds."""
+def loops(
+    state: State,
+    args: Sequence[Any],
+    name: str = "main",
+    binds: Mapping[Any, Buffer] | None = None,
+    config: Config = DEFAULT,
+    problems: list[LabError] | None = None,
+) -> Program:
+    """The loop nest of a state, before any pass: multi-dimensional, with guards, marks as loop kinds.
+
+    What the schedule owes becomes notes of the program, and is appended to `problems`.
+    """
     ready = normalise(state)
     bounds = Bounds(ready)
     params, buffers = parameters(state, args, binds or {})
-    body = Nest(ready, bounds, buffers, config.keep_unit_loops).build()
-    open_ones = [str(o) for o in of_bounds(bounds)]
-    notes = tuple(dict.fromkeys(open_ones))
+    nest = Nest(ready, bounds, buffers, config.keep_unit_loops)
+    body = nest.build()
+    owed = {str(o): o for o in (*of_bounds(bounds), *nest.problems)}
+    if problems is not None:
+        problems += owed.values()
+    notes = tuple(owed)
     sizes = tuple(v for v in _shape_variables(params) if v not in params)
     inputs = tuple(i for i, a in enumerate(args) if isinstance(a, Tensor) and isinstance(a.op, PlaceholderOp))
     return Program((Function(name, params, body, sizes, (("inputs", inputs),)),), notes, ready.remarks)
 
 
-def parameters(state: State, args: Sequence[Any], binds: Mapping[Any, Buffer]) -> tuple[tuple[Any, ...], dict[Any, Buffer]]:
+def parameters(
+    state: State, args: Sequence[Any], binds: Mapping[Any, Buffer]
+) -> tuple[tuple[Any, ...], dict[Any, Buffer]]:
     """The function's parameters, and the buffer of each tensor among them."""
     params: list[Buffer | Var] = []
     buffers: dict[Any, Buffer] = {}
@@ -82,7 +99,8 @@ def parameters(state: State, args: Sequence[Any], binds: Mapping[Any, Buffer]) -
         elif isinstance(a, (Buffer, Var)):
             params.append(a)
         else:
-            raise TVMError(f"argument {position} must be a tensor, a buffer or a variable, not {a!r} ({type(a).__name__})")
+            kind = type(a).__name__
+            raise TVMError(f"argument {position} must be a tensor, a buffer or a variable, not {a!r} ({kind})")
     return tuple(params), buffers
 
 
@@ -95,8 +113,63 @@ def _shape_variables(params: Sequence[Any]) -> list[Var]:
     return list(found)
 
 
-def run(program: Program, names: Sequence[str], config: Config = DEFAULT) -> Program:
-    """The passes of these names, in order; with `config.snapshots` the program after each is kept."""
+def readable(
+    state: State,
+    args: Sequence[Any],
+    name: str = "main",
+    binds: Mapping[Any, Buffer] | None = None,
+    config: Config = DEFAULT,
+    problems: list[LabError] | None = None,
+) -> Program:
+    """The loops that `lower` shows. Whatever stands in the way of a build is a note, and is appended to `problems`."""
+    found: list[LabError] = [] if problems is None else problems
+    program = loops(state, args, name, binds, config, found)
+    if not program.notes:
+        refuted = [f for f in verify.verify(program) if f.status == "refuted"]
+        found += [ScheduleError(f.rule, f.message, where=f.where) for f in refuted]
+        program = replace(program, notes=tuple(map(str, found)))
+    return run(program, READABLE, config, found)
+
+
+def problems(state: State, args: Sequence[Any] | None = None) -> list[LabError]:
+    """Everything a build would refuse: open obligations, accesses outside a shape, marks that passes cannot follow."""
+    found: list[LabError] = []
+    readable(state, default_arguments(state) if args is None else args, problems=found)
+    return found
+
+
+def default_arguments(state: State) -> list[Any]:
+    """The inputs, the outputs, then the scalars."""
+    inputs = [t for s in state.in_order if is_input(s) for t in s.op.outputs]
+    outputs = [t for s in state.in_order if s.is_output for t in s.op.outputs if t not in inputs]
+    return [*inputs, *outputs, *scalars(state)]
+
+
+def scalars(state: State) -> list[Var]:
+    """Variables of expressions, predicates and factors that are no axis, and no extent of an argument."""
+    ends = (t for s in state.in_order if is_input(s) or s.is_output for t in s.op.outputs)
+    bound = {v for t in ends for e in t.shape for v in variables(e)} | {a.var for a in state.refs}
+    bound |= {m.thread.var for s in state.in_order for m in s.marks.values() if m.thread is not None}
+    used = (v for s in state.in_order for e in _expressions(s) for v in variables(e))
+    return list(dict.fromkeys(v for v in used if v not in bound))
+
+
+def _expressions(s: Stage) -> Iterator[Expr]:
+    """What scalars may occur in."""
+    if isinstance(s.op, ComputeOp):
+        yield from s.op.body
+    if s.predicate is not None:
+        yield s.predicate
+    yield from (e for r in s.relations if isinstance(r, Split) for e in (r.factor, r.nparts) if e is not None)
+
+
+def run(
+    program: Program, names: Sequence[str], config: Config = DEFAULT, problems: list[LabError] | None = None
+) -> Program:
+    """The passes of these names, in order; with `config.snapshots` the program after each is kept.
+
+    A pass that cannot do what a mark asks raises; with `problems` it is left out, and its error a note and appended.
+    """
     kept: list[Snapshot] = list(program.snapshots)
     for position, name in enumerate(names):
         if name not in names[:position]:
@@ -104,7 +177,14 @@ def run(program: Program, names: Sequence[str], config: Config = DEFAULT) -> Pro
         if name in config.disabled:
             continue
         start = time.perf_counter()
-        program = passes.get(name)(program, config)
+        try:
+            program = passes.get(name)(program, config)
+        except LabError as e:
+            if problems is None:
+                raise
+            if not any(p.rule == SAID.get(e.rule, e.rule) for p in problems):
+                problems.append(e)
+                program = replace(program, notes=(*program.notes, str(e)))
         if (config.check or CHECK) and not program.notes:
             verify.check(program)
         if config.snapshots:

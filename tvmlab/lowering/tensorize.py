@@ -129,11 +129,11 @@ class Parts:
         over = [a for a in rest if a in reducing and d.loop[a].terms]
         if self.site.intrin.reduce_init is not None:
             init = nest.init(stage, d, common, [a for a in rest if a not in reducing], self.start, self.site.inside)
-            main = nest.wrap(stage, d, rest, self.guarded(finish(self.stmt(update))))
+            main = nest.wrap(stage, d, rest, self.guarded(finish(self.stmt(update, True))))
             return nest.wrap(stage, d, common, seq(init, main))
         body = self.need("body", "a part of the reduction is outside and there is no reduce_init")
         starts = all_(*[binary("==", _expr(d.loop[a]), 0) for a in over])
-        both = If(starts, self.stmt(body), self.stmt(update))
+        both = If(starts, self.stmt(body), self.stmt(update, True))
         return nest.wrap(stage, d, common, nest.wrap(stage, d, rest, self.guarded(finish(both))))
 
     def all_inside(self) -> Stmt:
@@ -143,7 +143,7 @@ class Parts:
         if not self.site.stage.op.reduce_axis:
             return self.stmt(self.need("body", "there is no reduction"))
         why = "all of the reduction is inside and there is no body"
-        return seq(self.stmt(self.need("reduce_init", why)), self.stmt(self.need("reduce_update", why)))
+        return seq(self.stmt(self.need("reduce_init", why)), self.stmt(self.need("reduce_update", why), True))
 
     def need(self, part: str, because: str) -> Stmt:
         made: Stmt | None = getattr(self.site.intrin, part)
@@ -157,9 +157,9 @@ class Parts:
             "let the function given to decl_tensor_intrin return (body, reduce_init, reduce_update)",
         )
 
-    def stmt(self, part: Stmt) -> Stmt:
+    def stmt(self, part: Stmt, updates: bool = False) -> Stmt:
         """A part over the buffers of this iteration."""
-        binder = Binder(self.site.who, self.site.d.facts)
+        binder = Binder(self.site.who, self.site.d.facts, updates)
         self.bind_inputs(binder)
         self.bind(binder, first_values(self.site))
         return binder.apply(self.prepare(part), self.nest.origin(self.site.stage))

@@ -137,7 +137,11 @@ def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
 
 
 def empty(
-    shape: Any, dtype: Any = "float32", device: Device | None = None, mem_scope: str | None = None, ctx: Device | None = None
+    shape: Any,
+    dtype: Any = "float32",
+    device: Device | None = None,
+    mem_scope: str | None = None,
+    ctx: Device | None = None,
 ) -> NDArray:
     """An array of undefined contents. `ctx`: release 0.6's `device`."""
     where = (device or ctx or cpu()).require()
@@ -153,7 +157,7 @@ def array(
     """A copy of `arr` (an array, or nested lists) on `device` (release 0.6: `ctx`)."""
     device = device or ctx
     if isinstance(arr, NDArray):
-        return arr.copyto((device or cpu()).require())  # type: ignore[no-any-return]
+        return arr.copyto((device or cpu()).require())
     source = np.asarray(arr)
     if source.dtype.hasobject or source.dtype.name not in dt.ELEMENTS:
         legal = ", ".join(dt.ELEMENTS[:-1])

@@ -5,19 +5,15 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import json
-import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from ..core import dtype as dt
 from ..core.error import LabError
 from ..core.text import identifier
+from ..target import cabi
 from ..target.base import Compiled, Target
 from . import bundle
 from .array import addresses
@@ -115,12 +111,6 @@ def _python(path: Path, card: Card) -> Compiled:
 
 # ---------------------------------------------------------------- machine code
 
-C_TYPES: dict[str, Any] = {
-    "bool": ctypes.c_uint8, "float16": ctypes.c_uint16, "float32": ctypes.c_float, "float64": ctypes.c_double,
-    **{f"{u}int{n}": getattr(ctypes, f"c_{u}int{n}") for u in ("", "u") for n in (8, 16, 32, 64)},
-}  # fmt: skip
-
-
 def _shared(path: Path, card: Card) -> Compiled:
     """A library with the C function `symbol(buffers..., scalars..., sizes...)`."""
     try:
@@ -132,10 +122,10 @@ def _shared(path: Path, card: Card) -> Compiled:
 
 def foreign(function: Any, card: Card, source: str = "") -> Compiled:
     """A C function as something a module calls: the buffers' addresses, then the numbers."""
-    first = len(card.signature.buffers)
-    function.argtypes = [ctypes.c_void_p] * first + [C_TYPES[t] for t in card.numbers]
+    pointers = len(card.signature.buffers)
+    function.argtypes = [ctypes.c_void_p] * pointers + [cabi.C_TYPES[t] for t in card.numbers]
     function.restype = ctypes.c_int if card.status else None
-    raw = _converting(function, first, card.numbers)
+    raw = cabi.halves_as_bits(function, [None] * pointers + [*card.numbers])
     if card.status:
         raw = _checking(raw, card.signature.name)
 
@@ -143,21 +133,6 @@ def foreign(function: Any, card: Card, source: str = "") -> Compiled:
         raw(*addresses(arrays), *scalars)
 
     return Compiled(call, source, extra={"raw": raw})
-
-
-def _converting(function: Any, first: int, numbers: Sequence[str]) -> Callable[..., Any]:
-    """`function` with float16 numbers passed as their bits, since C has no such type."""
-    halves = [first + i for i, t in enumerate(numbers) if dt.canonical(t) == "float16"]
-    if not halves:
-        return function  # type: ignore[no-any-return]
-
-    def call(*args: Any) -> Any:
-        passed = list(args)
-        for i in halves:
-            passed[i] = int(np.float16(passed[i]).view(np.uint16))
-        return function(*passed)
-
-    return call
 
 
 def _checking(function: Callable[..., Any], name: str) -> Callable[..., None]:
@@ -176,14 +151,12 @@ def _header(path: Path) -> str:
 
 def _object(path: Path, card: Card) -> Compiled:
     """An object file, linked into a library by the C compiler, if there is one."""
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if compiler is None:
+    linker = cabi.compiler()
+    if linker is None:
         raise LoadError("no-linker", f"{path.name} has to be linked, and there is no C compiler", legal=[".so", ".py"])
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / f"{path.stem}.so"
-        command = [compiler, "-shared", "-o", str(library), str(path), "-lm", "-lpthread"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise LoadError("link-failed", f"cannot link {path.name}: {done.stderr.strip()}")
+        if problem := cabi.link_shared(linker, path, library):
+            raise LoadError("link-failed", f"cannot link {path.name}: {problem}")
         loaded = _shared(library, card)
     return Compiled(loaded.call, _header(path), extra=loaded.extra)

@@ -11,6 +11,8 @@ from functools import lru_cache
 from types import CodeType
 from typing import Any
 
+from ..core.build import FOLD
+from ..core.calls import POINTERS
 from ..core.error import BuildError
 from ..core.node import AllReduce, Buffer, Call, Const, Expr, Load, Node, Store, Var
 from ..core.program import Function
@@ -137,7 +139,7 @@ def signature_of(fn: Function) -> Signature:
 
 
 def _buffer_spec(printer: Printer, param: Buffer, written: bool) -> BufferSpec:
-    seen = param.logical or param
+    seen = param.owner
 
     def dim(e: Expr) -> Dim:
         return int(e.value) if isinstance(e, Const) else printer.expr(e)
@@ -161,9 +163,6 @@ def _compact(shape: tuple[Dim, ...]) -> tuple[int, ...] | None:
         strides.append(size)
         size *= d
     return tuple(reversed(strides))
-
-
-MASKED = {"access_ptr": 3, "array_view": 2}  # built-ins that say what their pointer is for, and where
 
 
 def writes(fn: Function) -> set[Buffer]:
@@ -191,7 +190,7 @@ def _stored(n: Node) -> Iterator[Any]:
         yield n.buffer
     elif isinstance(n, AllReduce):
         yield from n.buffers
-    elif isinstance(n, Call) and n.name in MASKED and _mask(n) not in (None, 1):
+    elif isinstance(n, Call) and n.name in POINTERS and _mask(n) not in (None, 1):
         yield n.args[0]
 
 
@@ -199,7 +198,7 @@ def _given(n: Node) -> Iterator[Any]:
     """Those whose address it takes without saying what for."""
     if not isinstance(n, Call):
         return
-    if n.name in MASKED:
+    if n.name in POINTERS:
         if _mask(n) is None:
             yield n.args[0]
         return
@@ -212,19 +211,15 @@ def _given(n: Node) -> Iterator[Any]:
 
 def _mask(pointer: Call) -> int | None:
     """The mask, if it is a number: 1 reads, 2 writes, 3 both."""
-    mask = pointer.args[MASKED[pointer.name]]
+    mask = pointer.args[POINTERS[pointer.name]]
     return mask.value if isinstance(mask, Const) else None
 
 
 # ---------------------------------------------------------------- dimensions at call time
 
 
-def _truncdiv(a: int, b: int) -> int:
-    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-
-
 EVALUATES: dict[str, Callable[..., int]] = {
-    "min": min, "max": max, "truncdiv": _truncdiv, "truncmod": lambda a, b: a - _truncdiv(a, b) * b,
+    **{name: FOLD[name] for name in ("min", "max", "truncdiv", "truncmod")},
     "select": lambda c, a, b: a if c else b, "likely": bool,
     **{f"{u}int{n}": int for u in ("", "u") for n in (8, 16, 32, 64)},
 }  # fmt: skip

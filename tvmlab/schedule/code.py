@@ -13,6 +13,7 @@ from typing import Any
 from ..core.error import ScheduleError
 from ..core.node import THREAD, Expr, IterVar, Node
 from ..core.text import identifier, show
+from ..core.walk import variables
 from ..expr.tensor import Operation, Tensor
 from . import primitives
 from .layout import Layout
@@ -30,6 +31,7 @@ class Writer:
         self.trace, self.s = trace, schedule
         self.names: dict[Any, str] = {}  # axes and tensors -> their variable
         self.taken: set[str] = {schedule, "te"}
+        self.by_variable = {a.var: a for step in trace for a in _axes(step.args) if a.iter_type == THREAD}
         self.wanted = {id(a) for step in trace for a in _axes(step.args)}
 
     def name(self, thing: Any, wish: str) -> str:
@@ -72,11 +74,12 @@ class Writer:
 
     def threads(self, step: Step) -> list[str]:
         made = []
-        for a in _axes(step.args):
+        used = {x for v in step.args.values() if isinstance(v, Expr) for x in variables(v)}
+        for a in [*_axes(step.args), *(a for v, a in self.by_variable.items() if v in used)]:
             if a.iter_type == THREAD and a not in self.names:
                 extent = f"{show(a.dom.extent)}, " if a.dom is not None else ""
-                text = f'te.thread_axis({extent}"{a.thread_tag}"' + (f', name="{a.name}")' if a.name != a.thread_tag else ")")
-                made.append(f"{self.name(a, a.name)} = {text}")
+                named = f', name="{a.name}"' if a.name != a.thread_tag else ""
+                made.append(f'{self.name(a, a.name)} = te.thread_axis({extent}"{a.thread_tag}"{named})')
         return made
 
     def step(self, step: Step, state: State, results: Any) -> str:
@@ -97,8 +100,10 @@ class Writer:
             elif value is None:
                 keywords = True
             else:
-                text = self.stage(state.stages[value]) if p == "parent" and isinstance(value, int) else self.value(value, state)
-                texts.append(f"{p}={text}" if keywords or p in ("factor", "nparts") else text)
+                is_stage = p == "parent" and isinstance(value, int)
+                text = self.stage(state.stages[value]) if is_stage else self.value(value, state)
+                keywords = keywords or p in ("factor", "nparts")
+                texts.append(f"{p}={text}" if keywords else text)
         call = f"{target}.{step.primitive}({', '.join(texts)})"
         left = self.results(step, results)
         return f"{left} = {call}" if left else call
@@ -137,7 +142,7 @@ class Writer:
             names = ", ".join(identifier(x.name) for x in v.variables)
             return f"lambda {names}: [{', '.join(self.layout(v))}]"
         if isinstance(v, Expr):
-            return show(self.with_threads(v))
+            return self.expression(v)
         if hasattr(v, "op") and hasattr(v, "name"):  # a tensor intrinsic: the variable it was declared as
             return identifier(v.name)
         return json.dumps(v) if isinstance(v, str) else repr(v)
@@ -149,13 +154,18 @@ class Writer:
             made.append(show(e))
         return made
 
-    def with_threads(self, e: Expr) -> Expr:
-        """Thread variables by the names of their axes."""
-        from ..core.node import Var
+    def expression(self, e: Expr) -> str:
+        """As code: thread variables by their axes (`tx.var`), conditions joined by te.all and te.any."""
+        from ..core.node import Bin, Var
         from ..core.walk import substitute
 
-        known = {a.var: Var(f"{n}.var", a.dtype) for a, n in self.names.items() if isinstance(a, IterVar)}
-        return substitute(e, known)
+        if isinstance(e, Bin) and e.op in ("and", "or"):
+            return f"te.{'all' if e.op == 'and' else 'any'}({self.expression(e.a)}, {self.expression(e.b)})"
+        known = {a.var: Var(f"{n}__var", a.dtype) for a, n in self.names.items() if isinstance(a, IterVar)}
+        text = show(substitute(e, known))
+        for n in self.names.values():
+            text = text.replace(f"{n}__var", f"{n}.var")
+        return text
 
 
 def _axes(args: Any) -> list[IterVar]:

@@ -20,7 +20,7 @@ from ..expr.scalar import AXIS_SEPARATOR as SEPARATOR
 
 
 class Layout:
-    """`variables`: the logical indices; `outputs`: expressions over them; `separators`: positions of axis separators."""
+    """`variables`: the logical indices; `outputs`: expressions of them; `separators`: positions of axis separators."""
 
     def __init__(self, variables: Sequence[Var], outputs: Sequence[Expr], separators: Sequence[int] = ()) -> None:
         self.variables, self.outputs, self.separators = tuple(variables), tuple(outputs), tuple(separators)
@@ -36,7 +36,8 @@ class Layout:
                 "layout-arguments", f"transform_layout of {stage}: the function must take {len(names)} indices ({e})"
             ) from None
         listed = list(result) if isinstance(result, (list, tuple)) else [result]
-        separators, outputs = [], []
+        separators: list[int] = []
+        outputs: list[Expr] = []
         for x in listed:
             if isinstance(x, str) and x == SEPARATOR:
                 separators.append(len(outputs))
@@ -135,4 +136,3 @@ class Layout:
             f"the layout ({names}) -> [{shown}] cannot be inverted: {why}",
             legal=["permutations", "i//c with i%c", "i*n + j"],
         )
-

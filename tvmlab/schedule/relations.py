@@ -68,8 +68,7 @@ def values_up(stage: Stage, leaves: Mapping[IterVar, Lin], sizes: Extents, facts
                 found[r.parent] = product(found[r.outer], sizes[r.inner]) + found[r.inner]
         elif isinstance(r, Fuse):
             if r.fused in found:
-                found[r.outer] = floordiv(found[r.fused], sizes[r.inner], facts)
-                found[r.inner] = floormod(found[r.fused], sizes[r.inner], facts)
+                found[r.outer], found[r.inner] = _divided(found[r.fused], sizes[r.inner], facts)
         elif isinstance(r, Rebase):
             if r.rebased in found:
                 found[r.parent] = found[r.rebased]
@@ -79,13 +78,19 @@ def values_up(stage: Stage, leaves: Mapping[IterVar, Lin], sizes: Extents, facts
     return found
 
 
+def _divided(value: Lin, size: Lin, facts: Facts) -> tuple[Lin, Lin]:
+    """Quotient and remainder; in a loop without iterations there are no values, so any will do."""
+    if not size.terms and not size.const:
+        return number(0), number(0)
+    return floordiv(value, size, facts), floormod(value, size, facts)
+
+
 def values_down(stage: Stage, roots: Mapping[IterVar, Lin], sizes: Extents, facts: Facts = NOTHING) -> Values:
     """The value of every axis, from those of the root axes."""
     found: Values = dict(roots)
     for r in stage.relations:
         if isinstance(r, Split) and r.parent in found:
-            found[r.outer] = floordiv(found[r.parent], sizes[r.inner], facts)
-            found[r.inner] = floormod(found[r.parent], sizes[r.inner], facts)
+            found[r.outer], found[r.inner] = _divided(found[r.parent], sizes[r.inner], facts)
         elif isinstance(r, Fuse) and r.outer in found and r.inner in found:
             found[r.fused] = product(found[r.outer], sizes[r.inner]) + found[r.inner]
         elif isinstance(r, Rebase) and r.parent in found:

@@ -6,6 +6,7 @@ A producer must cover an axis' iterations (is relaxed over it) where its scope's
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 _SCOPES = {
     "global": 0, "shared": 1, "warp": 2, "local": 3, "wmma.matrix_a": 4, "wmma.matrix_b": 5, "wmma.accumulator": 6,
@@ -26,7 +27,7 @@ def known() -> list[str]:
 @cache
 def rank(scope: str) -> int | None:
     """The rank of a scope, by the longest name it begins with."""
-    fitting = [n for n in _SCOPES if scope == n or scope.startswith(n + ".") or scope.startswith(n + ":")]
+    fitting = [n for n in _SCOPES if scope == n or scope.startswith((f"{n}.", f"{n}:"))]
     return _SCOPES[max(fitting, key=len)] if fitting else None
 
 
@@ -34,13 +35,18 @@ def thread_rank(tag: str) -> int | None:
     """0 for a grid index, 1 for one in a block, None for a tag that is no thread's."""
     if tag.startswith("blockIdx."):
         return 0
-    if tag.startswith("threadIdx.") or tag.startswith("vthread") or tag == "cthread":
+    if tag.startswith(("threadIdx.", "vthread")) or tag == "cthread":
         return 1
     return None
 
 
 def is_virtual(tag: str) -> bool:
     return tag.startswith("vthread") or tag == "cthread"
+
+
+def thread_key(thread: Any) -> Any:
+    """What makes two thread axes the same: the tag; of virtual threads, which may nest, the axis itself."""
+    return thread if is_virtual(thread.thread_tag) else thread.thread_tag
 
 
 def default_scope(tags: list[str]) -> str:

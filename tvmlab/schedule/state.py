@@ -1,4 +1,7 @@
-"""What a trace means: per stage its leaf axes, how they came about, where it is attached, its marks. Derived, never saved."""
+"""What a trace means: per stage its leaf axes, how they came about, where it is attached, its marks.
+
+Derived, never saved.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +92,7 @@ class Stage:
     """One operation and how its loops run.
 
     `axes`: every axis it ever had; `leaves`: the loops, outermost first. `origin`: the operation it was created for.
-    `align`: {axis: (factor, offset)}. `layout`: of the result, when transform_layout changed it. `group`: index or None.
+    `align`: {axis: (factor, offset)}. `layout`: of the result, if transform_layout changed it. `group`: index or None.
     """
 
     index: int
@@ -109,10 +112,16 @@ class Stage:
     env_threads: tuple[IterVar, ...] = ()
     align: Mapping[IterVar, tuple[int, int]] = field(default_factory=dict)
     layout: Any = None
+    label: str = ""
 
     @property
     def name(self) -> str:
         return self.op.name
+
+    @property
+    def called(self) -> str:
+        """What to write for its tensor: the name the person gave it on the line that made it, else the operation's."""
+        return self.label or self.op.name
 
     @property
     def root_axes(self) -> tuple[IterVar, ...]:
@@ -133,12 +142,12 @@ class Stage:
 
     def path(self, axis: IterVar) -> str:
         """The display name of an axis: `C.i.outer`."""
-        return f"{self.name}.{axis.name}"
+        return axis.name if axis.name.startswith(f"{self.name}.") else f"{self.name}.{axis.name}"
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Stages that move together: those at the group's root are computed where the group is. `parent`: a group around."""
+    """Stages that move together: those at its root are computed where the group is. `parent`: a group around."""
 
     index: int
     parent: int | None = None
@@ -174,12 +183,17 @@ class State:
         index = self.alias.get(op) if isinstance(op, Operation) else None
         if index is None:
             what = getattr(op, "name", thing)
+            hint = (
+                "a schedule holds the operations its outputs depend on, and what cache_read, cache_write and rfactor "
+                "added"
+            )
+            if any(s.name == what for s in self.in_order):
+                hint = f"the schedule has another `{what}`: use the tensor that its outputs were made from"
             raise ScheduleValueError(
                 "foreign-stage",
                 f"`{what}` is not part of this schedule",
                 legal=[s.name for s in self.in_order],
-                hint="a schedule holds the operations its outputs depend on, and what cache_read, cache_write and rfactor "
-                "added to it",
+                hint=hint,
             )
         return self.stages[index]
 

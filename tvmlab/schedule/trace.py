@@ -9,7 +9,7 @@ from typing import Any
 from ..core.deep import deep
 from ..core.error import ScheduleError
 from ..core.node import IterVar
-from ..expr.tensor import Operation
+from ..expr.tensor import Operation, Tensor
 from . import primitives
 from .state import State, initial
 
@@ -117,6 +117,9 @@ class Trace:
 
         return to_code(self, schedule)
 
+    def __repr__(self) -> str:
+        return f"trace of {', '.join(op.name for op in self.outputs)}, {len(self)} steps\n{self.to_code()}"
+
     @deep
     def _evaluate(self) -> None:
         if self.parent is None or self.step is None:
@@ -139,8 +142,14 @@ def _identified(before: State, after: State, number: int, step: Step, results: A
             if a not in refs:
                 refs[a] = ("step", number, slot)
                 slot += 1
-    axes = [a for a in (results if isinstance(results, tuple) else (results,)) if isinstance(a, IterVar)]
-    labels = dict(after.labels)
-    if len(axes) == len(step.names):
-        labels.update(zip(axes, step.names, strict=True))
-    return replace(after, refs=refs, labels=labels)
+    made = results if isinstance(results, (tuple, list)) else (results,)
+    labels, stages = dict(after.labels), dict(after.stages)
+    for thing, name in zip(made, step.names, strict=False) if len(made) == len(step.names) else ():
+        if not name.strip("_"):  # `_` names nothing
+            continue
+        if isinstance(thing, IterVar):
+            labels[thing] = name
+        elif isinstance(thing, Tensor) and thing.op.num_outputs == 1:
+            index = after.alias[thing.op]
+            stages[index] = replace(stages[index], label=name)
+    return replace(after, refs=refs, labels=labels, stages=stages)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,11 @@ from typing import Any
 from ..core.error import BuildError
 from ..core.program import Program
 
-SHARED_FILES = {"base", "pylike", "pymath", "clike", "__init__"}
+SHARED_FILES = {"base", "cabi", "clike", "pylike", "__init__"}
 
-
-ALIASES = {"c": "llvm", "cpu": "llvm", "stackvm": "interp"}  # names of the classic stack -> the target that does it here
-NOT_YET = {"cuda", "opencl", "metal", "rocm", "vulkan", "nvptx", "webgpu", "hexagon", "ext_dev", "vdla", "sdaccel", "aocl"}
+# names of the classic stack -> the target that does it here
+ALIASES = {"c": "llvm", "cpu": "llvm", "stackvm": "interp"}
+NOT_YET = {"cuda", "opencl", "metal", "rocm", "vulkan", "nvptx", "webgpu", "hexagon", "ext_dev", "vdla", "aocl"}
 OPTIONS = {"mcpu": "cpu", "mattr": "features", "mtriple": "triple", "target": "triple", "num-threads": "threads"}
 
 _open: list[Target] = []  # the `with` blocks
@@ -24,7 +24,7 @@ _open: list[Target] = []  # the `with` blocks
 
 @dataclass(frozen=True, init=False)
 class Target:
-    """A target with its options, as a person asks for it: `Target("llvm", cpu="x86-64-v3")`, `Target("llvm -mcpu=...")`.
+    """A target with its options, as a person asks for it: `Target("llvm", cpu="x86-64-v3")`, `Target("llvm -mcpu=x")`.
 
     `cpu`, `features`: names of LLVM ("" means this machine's). `triple`: cross-compilation. `threads`: 0 means all.
     In a `with` block it is the target of every build that names none. Other classic options are read over; `host` is
@@ -148,6 +148,9 @@ class TargetKind:
     scopes: frozenset[str] = frozenset({"global", "local", "shared", "warp"})
     device: str = "cpu"
 
+    def __str__(self) -> str:
+        return self.name
+
 
 @lru_cache(maxsize=1)
 def names() -> tuple[str, ...]:
@@ -157,7 +160,7 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(n.removesuffix("_cpu") for n in found - SHARED_FILES))
 
 
-@lru_cache(maxsize=None)
+@cache
 def get(name: str) -> TargetKind:
     """The record of the target of that name; an unknown name answers with those that exist."""
     name = ALIASES.get(name, name)

@@ -49,7 +49,11 @@ _ABSENT = dict.fromkeys(
     ("Schedule", "PrimFunc", "Block", "BlockRealize", "IndexMap", "TensorIntrin", "StmtSRef", "BlockScope"),
     "there is no TensorIR here: a program is scheduled through te.create_schedule",
 )
-__all__ = [name for name in globals() if not name.startswith("_") and name not in ("annotations", "Any", "missing", "import_module")]
+__all__ = [
+    name
+    for name in globals()
+    if not name.startswith("_") and name not in ("annotations", "Any", "missing", "import_module")
+]
 
 
 _MODULES = ("transform", "stmt_functor", "analysis")

@@ -39,7 +39,7 @@ def ir_transform(
     postorder: Callable[[Any], Any] | None,
     only_enable: Sequence[str] | None = None,
 ) -> Any:
-    """A changed statement: each node of the classes named in `only_enable` (all, without it) goes through the functions.
+    """A changed statement: each node of the classes in `only_enable` (all, without it) goes through the functions.
 
     `preorder` gives a node that replaces it with all below it, or None; `postorder` sees it with its children changed.
     """

@@ -1,4 +1,4 @@
-"""The passes of lowering under their classic names, to be called on a lowered program: `tir.transform.Simplify()(mod)`."""
+"""The passes of lowering under their classic names, for a lowered program: `tir.transform.Simplify()(mod)`."""
 
 # ruff: noqa: F401
 from __future__ import annotations

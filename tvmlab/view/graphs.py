@@ -1,9 +1,9 @@
 """Graphs as pictures: a `graphviz.Digraph` that needs no `dot` program.
 
-    g = Graph("flow"); g.node("a"); g.edge("a", "b"); g            a cell shows the picture; print(g.source) the DOT text
+    g = Graph("flow"); g.node("a"); g.edge("a", "b"); g        a cell shows the picture; print(g.source) the DOT text
 
-The engine is a self-contained port of Graphviz that pip installs (`graphviz-pure`); without it a `dot` on the path is used,
-and without that a notebook shows the text.
+The engine is a self-contained port of Graphviz that pip installs (`graphviz-pure`); without it a `dot` on the path is
+used, and without that a notebook shows the text.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sysconfig
+from base64 import b64encode
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,8 @@ class Graph(graphviz.Digraph):
         picture = self._repr_svg_()
         if picture is not None:
             bundle["image/svg+xml"] = picture
+            # shown where a notebook is not trusted yet, and by viewers that take no SVG
+            bundle["image/png"] = b64encode(render(self.source, "png")).decode()
         return bundle
 
     def __repr__(self) -> str:
@@ -81,7 +84,7 @@ class Graph(graphviz.Digraph):
 
 # ---------------------------------------------------------------- HTML-like labels
 
-INK, QUIET, LINE = "#1F2933", "#6B7785", "#9AA5B1"
+INK, QUIET, LINE, WHITE = "#1F2933", "#6B7785", "#9AA5B1", "#FFFFFF"
 
 
 def html(text: Any) -> str:
@@ -89,12 +92,25 @@ def html(text: Any) -> str:
     return escape(str(text), quote=False)
 
 
-def cell(text: str, port: str = "", colour: str = "", bold: bool = False, span: int = 1, align: str = "LEFT", ink: str = INK) -> str:
+def cell(
+    text: str,
+    port: str = "",
+    colour: str = WHITE,
+    bold: bool = False,
+    span: int = 1,
+    align: str = "LEFT",
+    ink: str = INK,
+) -> str:
     """One cell of a table. `text` is escaped; long ones are broken at commas."""
-    body = "<BR ALIGN='LEFT'/>".join(html(line) for line in folded(text))
+    lines = [html(line) for line in folded(text)]
+    body = lines[0] if len(lines) == 1 else "".join(f"{line}<BR ALIGN='LEFT'/>" for line in lines)
     body = f"<B>{body}</B>" if bold else body
     body = f'<FONT COLOR="{ink}">{body}</FONT>' if body else ""
-    marks = [f'PORT="{port}"' if port else "", f'BGCOLOR="{colour}"' if colour else "", f'COLSPAN="{span}"' if span > 1 else ""]
+    marks = [
+        f'PORT="{port}"' if port else "",
+        f'BGCOLOR="{colour}"' if colour else "",
+        f'COLSPAN="{span}"' if span > 1 else "",
+    ]
     return f'<TD ALIGN="{align}" {" ".join(filter(None, marks))}>{body}</TD>'
 
 

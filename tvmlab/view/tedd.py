@@ -18,7 +18,8 @@ from ..schedule.state import Fuse, Rebase, Singleton, Split, Stage, State
 from .graphs import INK, LINE, QUIET, Graph, cell, html, table
 
 COLOURS = {
-    "kDataPar": "#FFFFFF", "kThreadIndex": "#2980B9", "kCommReduce": "#FAD7A0", "kOrdered": "#D35400", "kOpaque": "#ABB2B9",
+    "kDataPar": "#FFFFFF", "kThreadIndex": "#2980B9", "kCommReduce": "#FAD7A0", "kOrdered": "#D35400",
+    "kOpaque": "#ABB2B9",
     "kUnrolled": "#D2B4DE", "kVectorized": "#AED6F1", "kParallelized": "#F5B7B1", "kTensorized": "#A9DFBF",
 }  # fmt: skip
 DARK = {"kThreadIndex", "kOrdered"}  # white letters on these
@@ -65,7 +66,13 @@ def _stage(state: State, s: Stage, place: dict[int, int], ranges: dict[IterVar, 
         "relations": [_relation(r, i, k, axes) for k, r in enumerate(s.relations)],
         "input_tensors": [_tensor_id(state, t, place) for t in s.op.inputs],
         "output_tensors": [
-            {"type": "Tensor", "id": f"Tensor_{i}_{k}", "name": t.name, "shape": [show(d) for d in t.shape], "dtype": t.dtype}
+            {
+                "type": "Tensor",
+                "id": f"Tensor_{i}_{k}",
+                "name": t.name,
+                "shape": [show(d) for d in t.shape],
+                "dtype": t.dtype,
+            }
             for k, t in enumerate(s.op.outputs)
         ],
     }
@@ -119,7 +126,7 @@ def _itervar(s: Stage, a: IterVar, name: str, ranges: dict[IterVar, Any]) -> dic
 def _relation(r: Any, i: int, k: int, axes: dict[IterVar, int]) -> dict[str, Any]:
     """The relation's kind, and the axes it takes and gives: role -> position among the stage's axes."""
     if isinstance(r, Split):
-        size = f"factor {show(r.factor)}" if r.factor is not None else f"nparts {show(r.nparts)}"  # type: ignore[arg-type]
+        size = f"factor {show(r.factor)}" if r.factor is not None else f"nparts {show(r.nparts)}"
         kind, takes, gives = "Split", {"Input": r.parent}, {"Outer": r.outer, "Inner": r.inner}
     elif isinstance(r, Fuse):
         size, kind, takes, gives = "", "Fuse", {"Outer": r.outer, "Inner": r.inner}, {"Fused": r.fused}
@@ -142,9 +149,10 @@ def _relation(r: Any, i: int, k: int, axes: dict[IterVar, int]) -> dict[str, Any
 
 def _graph(name: str, direction: str) -> Graph:
     g = Graph(name)
-    g.attr("graph", rankdir=direction, fontname=FONT, fontsize="12", fontcolor=INK, nodesep="0.3", ranksep="0.5")
+    g.attr("graph", rankdir=direction, fontname=FONT, fontsize="12", fontcolor=QUIET, nodesep="0.3", ranksep="0.5")
+    g.attr("graph", bgcolor="transparent")  # labels and edges are of middle lightness: seen on white and on black
     g.attr("node", fontname=FONT, fontsize="11", fontcolor=INK, color=LINE, shape="plaintext", margin="0")
-    g.attr("edge", fontname=FONT, fontsize="10", fontcolor=QUIET, color="#52606D", arrowsize="0.7")
+    g.attr("edge", fontname=FONT, fontsize="10", fontcolor=QUIET, color="#7B8794", arrowsize="0.7")
     return g
 
 
@@ -161,7 +169,7 @@ def dataflow(data: dict[str, Any]) -> Graph:
     """Producer -> tensor -> consumer, left to right."""
     g = _graph("Dataflow Graph", "LR")
     lines = []
-    for i, s in enumerate(data["stages"]):
+    for s in data["stages"]:
         ins = [cell("", f"I_{n}", "#E4E7EB") for n in range(len(s["input_tensors"]))]
         outs = [cell("", f"O_{n}", "#E4E7EB") for n in range(len(s["output_tensors"]))]
         middle = f'<TD ALIGN="CENTER" BGCOLOR="{_stage_colour(s)}"><B>{html(s["name"])}</B><BR/>{html(_scope(s))}</TD>'
@@ -189,7 +197,8 @@ def _column(cells: list[str]) -> str:
     if not cells:
         return ""
     rows = "".join(f"<TR>{c}</TR>" for c in cells)
-    return f'<TD CELLPADDING="0" BORDER="0"><TABLE BORDER="0" CELLBORDER="1" CELLSPACING="0" CELLPADDING="4">{rows}</TABLE></TD>'
+    inside = f'<TABLE BORDER="0" CELLBORDER="1" CELLSPACING="0" CELLPADDING="4">{rows}</TABLE>'
+    return f'<TD CELLPADDING="0" BORDER="0">{inside}</TD>'
 
 
 def schedule_tree(data: dict[str, Any]) -> Graph:
@@ -197,7 +206,7 @@ def schedule_tree(data: dict[str, Any]) -> Graph:
     g = _graph("Schedule Tree", "BT")
     _legend(g)
     g.node(ROOT, ROOT, shape="oval", style="filled", fillcolor="#F5F7FA", margin="0.08,0.03")
-    for i, s in enumerate(data["stages"]):
+    for s in data["stages"]:
         rows = [cell(_title(s), "title", _stage_colour(s), bold=True, span=2)]
         rows += [_leaf_row(s["all_itervars"][j], n) for n, j in enumerate(s["leaf_itervars"])]
         rows.append(cell(s["compute"], "body", span=2, ink=QUIET))
@@ -221,7 +230,9 @@ def _leaf_row(v: dict[str, Any], n: int) -> str:
 
 def _attach_edge(g: Graph, data: dict[str, Any], s: dict[str, Any], tail: str) -> None:
     if s["attach"] == "inline":
-        g.edge(tail, ROOT, style="dashed", label=" inlined", constraint="false", color=QUIET)
+        own = {t["id"] for t in s["output_tensors"]}
+        for reader in [x for x in data["stages"] if own & set(x["input_tensors"])]:
+            g.edge(tail, f"{reader['id']}:body", style="dashed", label=" inlined", color=QUIET)
     elif s["attach"] == "root" and s["group"] is not None:
         g.edge(tail, f"Group_{s['group']}", style="dashed")
     else:
@@ -287,7 +298,10 @@ def _relation_label(r: dict[str, Any]) -> str:
 
     def row(roles: dict[str, int]) -> str:
         spans = [width // len(roles) + (k < width % len(roles)) for k in range(len(roles))]
-        return "".join(cell(role, _port(role), "#F5F7FA", span=n, align="CENTER", ink=QUIET) for role, n in zip(roles, spans, strict=True))
+        return "".join(
+            cell(role, _port(role), "#F5F7FA", span=n, align="CENTER", ink=QUIET)
+            for role, n in zip(roles, spans, strict=True)
+        )
 
     middle = cell(f"{r['kind']} {r['note']}".strip(), bold=True, span=width, align="CENTER", colour="#E4E7EB")
     rows = [row(r["takes"])] if r["takes"] else []
@@ -303,7 +317,7 @@ def _relation_text(s: dict[str, Any], r: dict[str, Any]) -> str:
 def _legend(g: Graph) -> None:
     """What the colours mean."""
     with g.subgraph(name="cluster_legend") as c:
-        c.attr(label="", color="#FFFFFF")
+        c.attr(label="", color="transparent")
         cells = [
             cell(k.removeprefix("k"), "", colour, ink="#FFFFFF" if k in DARK else INK, align="CENTER")
             for k, colour in COLOURS.items()

@@ -6,6 +6,7 @@ import numpy as np
 
 from tvmlab.face.api import build, lower
 from tvmlab.lowering.config import Config
+from tvmlab.lowering.pipeline import problems
 
 QUIET = frozenset({"promote_registers", "partition_loops", "hoist_guards"})  # passes that would change the picture
 
@@ -16,6 +17,12 @@ def without(s, args, *names, **options):
 
 def with_(s, args, **options):
     return without(s, args, **options)
+
+
+def owed(s, args):
+    """Raise what the schedule owes: one thing."""
+    (error,) = problems(s.state, args)
+    raise error
 
 
 def pictures(golden, s, args, name, **options):

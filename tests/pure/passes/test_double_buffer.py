@@ -3,7 +3,7 @@
 import pytest
 
 from tests.pure.passes.ir import buffer, ints, load, loop, nodes, program, same_result, store
-from tests.pure.passes.schedules import numbers, pictures, run, with_, without
+from tests.pure.passes.schedules import numbers, owed, pictures, run, with_, without
 from tvmlab import te
 from tvmlab.core.error import BuildError, LabError
 from tvmlab.core.node import Alloc, Attr, Barrier, Call, Const, Evaluate, For, If
@@ -123,7 +123,7 @@ def two_stages_of_tiles():
 def test_what_the_same_iteration_computes_is_not_there_ahead():
     s, args = two_stages(both=False)
     with pytest.raises(LabError, match=r"double buffer Q over `i`: it reads P, which the same iteration") as e:
-        with_(s, args)
+        owed(s, args)
     assert "double buffer P too" in e.value.legal
 
 
@@ -194,6 +194,17 @@ def test_virtual_threads_are_not_the_loop(golden):
     assert "there is no loop to run ahead in" in str(with_(s, args))
 
 
+@pytest.mark.parametrize("split", [1, 2])
+def test_virtual_threads_that_repeat_the_mark(split):
+    """A guard on the thread stands around the mark: each thread has its own, on one widened buffer."""
+    (i,), (v,) = ints("i"), ints("v")
+    a, b, c = buffer("A", 8), buffer("B", 2), buffer("C", 8)
+    mark = Attr("double_buffer", b, i, seq(store(b, 0, load(a, i * 2 + v)), store(c, i * 2 + v, load(b, 0))))
+    rows = loop(i, 4, Alloc(b, If(i * 2 + v < 7, mark)))
+    before = program((a, c), loop(v, 2, rows, kind="vthread", thread="vthread"))
+    same_result(before, double_buffer(get("virtual_threads")(before), Config(split_loop=split)))
+
+
 def test_a_part_of_the_iterations_may_need_nothing_of_it():
     """The last tile has one row; the loop over the others is empty, with all that was in it."""
     A = te.placeholder((5, 4), name="A")
@@ -211,7 +222,7 @@ def test_a_parallel_loop_has_no_next_iteration():
     s, args = row_sums()
     s[args[1]].parallel(s[args[1]].op.axis[0])
     with pytest.raises(LabError, match="double buffer B: the loop it is computed in, `i`, is parallel"):
-        with_(s, args)
+        owed(s, args)
 
 
 def test_an_argument_has_one_copy():
@@ -222,7 +233,7 @@ def test_an_argument_has_one_copy():
     s[B].compute_at(s[C], C.op.axis[0])
     s[B].double_buffer()
     with pytest.raises(LabError, match="double buffer B: its memory is not allocated inside the loop `i`"):
-        with_(s, [A, B, C])
+        owed(s, [A, B, C])
 
 
 def hand(make):

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.pure.passes.ir import nodes
-from tests.pure.passes.schedules import numbers, pictures, run, with_
+from tests.pure.passes.schedules import numbers, owed, pictures, run, with_
 from tvmlab import te
 from tvmlab.core.error import LabError
 from tvmlab.core.node import Attr, Call, For, Load
@@ -99,21 +99,21 @@ def test_refusals():
     s[C].prefetch(A, C.op.axis[1], 1)
     s[C].vectorize(C.op.axis[1])
     with pytest.raises(LabError, match="prefetch A at `j` of stage C: all its iterations are one vector"):
-        with_(s, [A, C])
+        owed(s, [A, C])
 
     s, A, C = rows(f=lambda A, i, j: A[i, A[i, j].astype("int32")])
     s[C].prefetch(A, C.op.axis[0], 1)
     with pytest.raises(LabError, match="its index .* is read from memory"):
-        with_(s, [A, C])
+        owed(s, [A, C])
 
     s, A, C = rows()
     D = te.compute((6, 40), lambda i, j: C[i, j] + 1.0, name="D")
     s = create_schedule(D.op)
     s[D].prefetch(A, D.op.axis[0], 1)
     with pytest.raises(LabError, match="prefetch A at `i` of stage D: nothing in that loop reads it"):
-        with_(s, [A, D])
+        owed(s, [A, D])
     s = create_schedule(D.op)
     s[C].compute_inline()
     s[D].prefetch(C, D.op.axis[0], 1)
     with pytest.raises(LabError, match="prefetch C at `i` of stage D: it is inlined"):
-        with_(s, [A, D])
+        owed(s, [A, D])

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.pure.passes.ir import buffer, ints, load, loop, nodes, program, same_result, store, var, when
 from tvmlab import lower, te
-from tvmlab.core import build
+from tvmlab.core import build, intrin
 from tvmlab.core.node import Alloc, Barrier, Const, For, If, Store
 from tvmlab.core.text import show
 from tvmlab.core.walk import seq
@@ -238,3 +238,21 @@ def test_the_tail_of_partial_sums_is_cut():
     s[F].reorder(i, *s[F].op.reduce_axis, lanes)
     s[F].vectorize(lanes)
     assert [f.extent.value for f in nodes(lower(s, [A, B]), For) if f.var.name == "k_outer"] == [2]
+
+
+def padded(cond, n=5):
+    """B[i] = A[i - 1] if cond(i) else 0, for i in 0..n+1"""
+    a, b, (i,) = buffer("A", n), buffer("B", n + 2), ints("i")
+    value = build.if_then_else(cond(i), load(a, i - 1), 0.0)
+    return program((a, b), loop(i, n + 2, store(b, i, value)))
+
+
+def test_what_is_likely_of_a_stored_value_is_cut(golden):
+    """The author of a pad stage asks for it; other conditions inside expressions stay selections."""
+    inside = lambda i: build.all_(i >= 1, i < 6)
+    before = padded(lambda i: intrin.likely(inside(i)))
+    after = cut(before)
+    golden(after, "after")
+    same_result(before, after)
+    same = padded(inside)
+    assert partition(same) is same

@@ -193,13 +193,13 @@ def test_origins_are_kept():
 def test_a_register_tile_stays_as_it_is():
     """A small local buffer whose indices are constant once unrolled needs no second tile."""
     a, b = buffer("A", 5, 16), buffer("B", 2, 16)
-    tile = buffer("T", 2, 8)
-    tile.scope = "local"
+    tile = buffer("T", 2, 8).with_(scope="local")
     k, i, i2, i3 = ints("k i i2 i3")
     init = loop(i2, 2, store(tile, (i2, lanes(0)), build.const(0.0, "float32x8")), kind="unrolled")
     add = store(tile, (i, lanes(0)), load(tile, i, lanes(0)) + load(a, k, lanes(i * 8)))
     out = loop(i3, 2, store(b, (i3, lanes(0)), load(tile, i3, lanes(0))), kind="unrolled")
     before = program((a, b), Alloc(tile, seq(init, loop(k, 5, loop(i, 2, add, kind="unrolled")), out)))
     assert promote(before) is before
-    rolled = program((a, b), Alloc(tile, seq(init, loop(k, 5, loop(i, 2, add, kind="unrolled")), loop(i3, 2, out.body))))
+    adds = loop(k, 5, loop(i, 2, add, kind="unrolled"))
+    rolled = program((a, b), Alloc(tile, seq(init, adds, loop(i3, 2, out.body))))
     assert promote(rolled) is not rolled

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.pure.passes.ir import nodes
-from tests.pure.passes.schedules import numbers, pictures, run, with_, without
+from tests.pure.passes.schedules import numbers, owed, pictures, run, with_, without
 from tvmlab import te
 from tvmlab.core.calls import call_packed
 from tvmlab.core.error import LabError
@@ -187,7 +187,7 @@ def test_a_window_cannot_roll_over_rows_that_are_left_out():
     check_two(s, A, C)
     s[B].rolling_buffer()
     with pytest.raises(LabError, match="cannot roll B: another window rolls over its loop `i`"):
-        with_(s, [A, C])
+        owed(s, [A, C])
 
 
 def test_the_loop_that_moves_it_may_be_further_out(golden):
@@ -216,7 +216,7 @@ def test_positions_that_do_not_overlap_need_no_ring():
 
 def refusal(s, *args):
     with pytest.raises(LabError) as e:
-        with_(s, list(args))
+        owed(s, list(args))
     assert e.value.rule == "rolling-buffer"
     return e.value.message
 

@@ -122,7 +122,8 @@ def test_the_number_of_threads_must_be_constant():
     s = create_schedule(C.op)
     io, ii = s[C].split(C.op.axis[0], factor=4)
     s[C].bind(io, te.thread_axis("vthread"))
-    assert "C.i.outer is bound to vthread, whose extent must be a constant" in str(with_(s, [A, C]))  # as a comment
+    note = "`io` (C.i.outer) is bound to vthread, whose extent must be a constant"
+    assert note in str(with_(s, [A, C]))  # as a comment
     with pytest.raises(BuildError, match="not complete"):
         build(s, [A, C], "interp")
     with pytest.raises(LabError, match=r"axis i\.outer of stage C.*must be a constant"):
@@ -217,3 +218,8 @@ def test_without_the_pass_a_native_target_has_no_such_loop():
     s, args = matmul()
     assert [f for f in nodes(without(s, args, "virtual_threads"), For) if f.kind == "vthread"]
     assert not [f for f in nodes(with_(s, args), For) if f.kind == "vthread"]
+
+
+def test_a_schedule_shows_its_threads():
+    s, args = matmul()
+    assert "io (2) vthread" in repr(s)

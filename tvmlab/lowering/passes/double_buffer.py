@@ -87,13 +87,14 @@ class Ahead:
         _check_loop(self.loop, found)
         stores = all_written(seq(*produce))
         mine = [s for s in found.path if type(s) is Alloc and s.buffer.data in stores]
-        if not any(s.buffer is b for s in mine):
+        taken = {a.buffer.data for a in self.allocs}  # virtual threads may have repeated the mark
+        if b.data not in taken and not any(s.buffer is b for s in mine):
             raise LabError(
                 "double-buffer-argument",
                 f"cannot double buffer {b.name}: its memory is not allocated inside the loop `{self.loop.var.name}`",
                 hint=f"an argument of the function has one copy: leave {b.name} out of the arguments",
             )
-        self._check_order(found, produce, {s.buffer.data for s in mine})
+        self._check_order(found, produce, {b.data, *(s.buffer.data for s in mine)})
         made = {s.buffer: widened(s.buffer, 2) for s in mine}
         which = binary("%", binary("-", self.loop.var, self.loop.lo), 2)
         body = select(_wrapped(seq(*produce), found), made, which, "cannot double buffer")

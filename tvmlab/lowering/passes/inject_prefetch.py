@@ -21,9 +21,9 @@ from ...core import dtype as dt
 from ...core.affine import Facts, Lin
 from ...core.build import binary, const
 from ...core.error import LabError
-from ...core.node import Attr, Buffer, Call, Evaluate, Expr, For, LetStmt, Load, Stmt, Store, Var
+from ...core.node import Alloc, Attr, Buffer, Call, Evaluate, Expr, For, LetStmt, Load, Stmt, Store, Var
 from ...core.program import Program
-from ...core.walk import map_children, replace, seq, substitute, uses, variables
+from ...core.walk import map_children, replace, seq, substitute, uses, variables, walk
 from ..config import DEFAULT, Config
 
 KEY = "prefetch_scope"
@@ -54,6 +54,12 @@ def _fetch(mark: Attr, loop: For, facts: Facts) -> list[Stmt]:
     where = f"`{loop.var.name}`" + (f" of stage {loop.origin.stage}" if loop.origin is not None else "")
     if not isinstance(b, Buffer):
         raise LabError("prefetch-no-memory", f"cannot prefetch {b.name} at {where}: it is inlined, so it has no memory")
+    if any(type(x) is Alloc and x.buffer is b for x in walk(mark.body)):
+        raise LabError(
+            "prefetch-no-memory",
+            f"cannot prefetch {b.name} at {where}: its memory is made anew in each iteration",
+            hint="prefetch what it is computed from",
+        )
     if loop.kind == "vectorized":
         raise LabError(
             "prefetch-vector",

@@ -14,7 +14,7 @@
 - At most MAX_COPIES of a body come about; beyond that guards stay. Vectorized loops keep theirs (they become masks),
   thread loops too, and what contains a barrier or a cross-thread reduction is not copied.
 - Conditions inside expressions (padding) are left to the vectorizer: a select of masked loads costs less than nine
-  copies of a convolution. A pad stage of its own can be cut by the author with `likely`.
+  copies of a convolution. A pad stage of its own is cut where its author says `if_then_else(likely(inside), x, 0)`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,23 @@ from typing import Any
 from ...core import affine, build
 from ...core.affine import Facts, Lin, number
 from ...core.fresh import fresh
-from ...core.node import NOP, Alloc, AllReduce, Attr, Barrier, Const, Expr, For, If, LetStmt, Seq, Stmt, While
+from ...core.node import (
+    NOP,
+    Alloc,
+    AllReduce,
+    Attr,
+    Barrier,
+    Call,
+    Const,
+    Expr,
+    For,
+    If,
+    LetStmt,
+    Seq,
+    Stmt,
+    Store,
+    While,
+)
 from ...core.program import Program
 from ...core.walk import constant, map_children, replace, seq, substitute
 from ..config import DEFAULT, Config
@@ -82,7 +98,8 @@ class _Partitioner:
         """Is there a guard that can be cut off?"""
         found = self.known.get(s)
         if found is None:
-            found = isinstance(s, If) and s.likely or any(map(self.guarded, _statements(s)))
+            here = s.likely if isinstance(s, If) else _likely_inside(s) is not None
+            found = here or any(map(self.guarded, _statements(s)))
             self.known[s] = found
         return found
 
@@ -146,7 +163,7 @@ class _Partitioner:
     # ------------------------------------------------------------ guards
 
     def guards(self, s: Stmt, over: tuple[Any, ...], facts: Facts) -> Iterator[Guard]:
-        """The conditions of likely guards in a loop's body."""
+        """The conditions of likely guards in a loop's body, and of what is stored."""
         if isinstance(s, For):
             yield from self.guards(s.body, (*over, s.var), facts.with_loop(s.var, s.lo, s.extent))
         elif isinstance(s, If):
@@ -164,6 +181,9 @@ class _Partitioner:
                 yield from self.guards(x, over, facts)
         elif isinstance(s, (Alloc, Attr, LetStmt, While)):
             yield from self.guards(s.body, over, facts)
+        elif (cond := _likely_inside(s)) is not None:
+            for form in self.forms_of(cond):
+                yield Guard(form, over, facts)
 
     def forms_of(self, cond: Expr) -> list[Lin]:
         found = self.forms.get(cond)
@@ -284,6 +304,15 @@ class _Partitioner:
         hot = own.with_condition(cond)
         main = self.stmt(self.freed(s.body, hot), hot, copies // 2)
         return replace(s, body=If(cond, main, other, likely=True))
+
+
+def _likely_inside(s: Stmt) -> Expr | None:
+    """The condition of `A[i] = if_then_else(likely(cond), x, y)`; simplify drops it where the cut loops settle it."""
+    value = s.value if isinstance(s, Store) else None
+    if not isinstance(value, Call) or value.name != "if_then_else":
+        return None
+    cond = value.args[0]
+    return cond if isinstance(cond, Call) and cond.name == "likely" and not affine.reads_memory(cond) else None
 
 
 def _side(form: Lin, v: Any, facts: Facts) -> tuple[str, Lin] | None:

@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
-from math import prod
 from typing import Any
 
 from ...core import affine
@@ -51,8 +50,8 @@ def register_tiles(body: Stmt) -> set[Any]:
 
     def visit(s: Any, unrolled: frozenset[Any]) -> None:
         if isinstance(s, Alloc) and s.buffer.scope == "local":
-            size = [constant(n) for n in s.buffer.shape]
-            if None not in size and prod(size) * dt.nbytes(s.buffer.dtype) <= MAX_BYTES:  # type: ignore[type-var]
+            size = s.buffer.size
+            if size is not None and size * dt.nbytes(s.buffer.dtype) <= MAX_BYTES:
                 found.add(s.buffer.data)
         if isinstance(s, (Load, Store)):
             plain = s.mask is None and all(v in unrolled for i in s.indices for v in variables(i))

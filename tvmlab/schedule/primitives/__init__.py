@@ -11,13 +11,8 @@ from functools import cache, lru_cache
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
-from typing import Any, SupportsIndex
+from typing import Any
 
-from ...core.error import ScheduleTypeError
-from ...core.node import IterVar
-from ...expr.tensor import Tensor
-
-CLASSES: dict[str, Any] = {"IterVar": IterVar, "str": str, "int": SupportsIndex, "Tensor": Tensor}
 Primitive = Callable[..., tuple[Any, Any]]
 StageIndex = int
 
@@ -54,35 +49,9 @@ def call(name: str, state: Any, args: Mapping[str, Any]) -> tuple[Any, Any]:
 
 def prepare(name: str, state: Any, args: Mapping[str, Any]) -> Mapping[str, Any]:
     """Arguments as a step records them: a primitive's file may turn callables into data."""
-    for parameter, kind in kinds(name):
-        given = args.get(parameter, ())
-        for value in given if parameter == star(name) else (given,) if parameter in args else ():
-            if not _fits(kind, value, state):
-                raise ScheduleTypeError("argument-kind", f"{name}: `{parameter}` must be {WORDS[kind]}, not {_shown(value)}")
+    get(name)
     module = import_module(f".{name}", __package__)
     return module.prepare(state, args) if hasattr(module, "prepare") else args
-
-
-WORDS = {"StageIndex": "a stage, such as s[C]", "IterVar": "an axis", "str": "a string", "int": "an integer", "Tensor": "a tensor"}
-
-
-@cache
-def kinds(name: str) -> tuple[tuple[str, str], ...]:
-    """The parameters of which the annotation says what they must be."""
-    found = signature(get(name)).parameters.values()
-    return tuple((p.name, str(p.annotation)) for p in found if str(p.annotation) in WORDS)
-
-
-def _fits(kind: str, value: Any, state: Any) -> bool:
-    if kind == "StageIndex":
-        return isinstance(value, int) and not isinstance(value, bool) and value in state.stages
-    return isinstance(value, CLASSES[kind])
-
-
-def _shown(value: Any) -> str:
-    """`iter_var(...)` by its name; anything else as Python shows it."""
-    name = getattr(value, "name", None)
-    return f"`{name}`" if isinstance(name, str) and not isinstance(value, str) else repr(value)
 
 
 @cache

@@ -17,7 +17,7 @@ def cache_read(state: State, tensor: Tensor, scope: str, readers: Any) -> tuple[
         for i: C[i] = f(A[i])        ->     for i: C[i] = f(A_shared[i])
 
     The copy is a new stage right after the producer; attach it where it should be fetched. Refused: a reader that
-    does not read the tensor, a scope that does not exist.
+    does not read the tensor, a scan that the tensor updates, a scope that does not exist.
     """
     source = state.stage_of(tensor)
     current = source.op.output(tensor.value_index)
@@ -48,6 +48,12 @@ def _readers(state: State, source: Stage, tensor: Tensor, readers: Any) -> list[
                 legal=legal,
                 hint="cache before other steps rename the readers" if not legal else "",
             )
+        if tensor in getattr(reader.op, "updates", ()):
+            raise ScheduleError(
+                "scan-update",
+                f"cannot cache {source.name} for {reader.name}: {reader.name} runs it in its own loop, into its own "
+                "memory",
+                legal=[s.name for s in state.consumers(source.op) if s is not reader],
+            )
         found.append(reader.index)
     return found
-

@@ -56,6 +56,13 @@ def _check(state: State, stage: Stage, tensors: Sequence[Tensor]) -> None:
         need_compute(stage, "cache the result of")
     need_movable(state, stage, "cache the result of")
     given = {(state.stage_of(t).index, t.value_index) for t in tensors}
+    homes = list(dict.fromkeys(state.stage_of(t).name for t in tensors))
+    if len(homes) > 1:
+        raise ScheduleError(
+            "cache-one-stage",
+            f"cannot cache {' and '.join(homes)} together: they are computed by different stages",
+            legal=[f"s.cache_write({n}, scope)" for n in homes],
+        )
     wanted = {(stage.index, k) for k in range(stage.op.num_outputs)}
     if given != wanted:
         raise ScheduleError(
@@ -67,9 +74,10 @@ def _check(state: State, stage: Stage, tensors: Sequence[Tensor]) -> None:
         raise ScheduleError("cache-transformed", f"cannot cache {stage.name} after transform_layout: cache it first")
     reducing = rel.derived_from(stage, stage.op.reduce_axis) - set(stage.op.reduce_axis)
     if reducing:
+        split = [describe(state, a) for a in stage.leaves if a in reducing]
         raise ScheduleError(
             "cache-split-reduction",
-            f"cannot cache {stage.name}: its reduction was already split ({', '.join(describe(a) for a in stage.leaves if a in reducing)})",
+            f"cannot cache {stage.name}: its reduction was already split ({', '.join(split)})",
             hint="call cache_write first, then split the reduction in the cache stage",
         )
 
@@ -80,7 +88,7 @@ def _cached(state: State, stage: Stage, scope: str) -> tuple[ComputeOp, ComputeO
     roots = {a: lin(a.dom.extent) for a in op.axis if a.dom is not None}
     data = rel.derived_from(stage, op.axis)
     leaves = [a for a in stage.leaves if a in data]
-    plain = [r for r in stage.relations]
+    plain = list(stage.relations)
     sizes = rel.extents(stage, {**roots, **{a: lin(a.dom.extent) for a in op.reduce_axis if a.dom}}) if plain else roots
     axes = [_axis(a, sizes[a]) for a in leaves]
     at: dict[IterVar, Lin] = {a: var(c.var) for a, c in zip(leaves, axes, strict=True)}
@@ -129,5 +137,3 @@ def _guarded(body: Expr, guards: list[Expr]) -> Expr:
     from ...core.build import if_then_else
 
     return if_then_else(all_(*guards), body, const(0, body.dtype))
-
-

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
 from ...core.error import ScheduleError
+from ..guard import warn
 from ..state import ROOT, Group, Stage, State
 
 
@@ -37,7 +37,7 @@ def create_group(state: State, outputs: Any, inputs: Any, include_inputs: bool =
     for s in state.members(group.index):
         if s.attach.kind == "at" and s.attach.stage not in inside:
             place = state.stages[s.attach.stage].name
-            warnings.warn(f"{s.name} gives up its place in {place}, which is outside of its group", stacklevel=2)
+            warn(f"{s.name} gives up its place in {place}, which is outside of its group")
             state = state.with_stage(replace(s, attach=ROOT))
     return state, group.index
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from ...core.error import ScheduleError, ScheduleTypeError
 from ...core.node import THREAD, IterVar
+from ..guard import kind_of
 from ..state import State
 from . import StageIndex
 
@@ -22,9 +23,10 @@ def env_threads(state: State, stage: StageIndex, threads: Any) -> tuple[State, N
     axes = tuple(threads) if isinstance(threads, (list, tuple)) else (threads,)
     for a in axes:
         if not isinstance(a, IterVar) or a.iter_type != THREAD:
-            raise ScheduleTypeError("not-a-thread", f"env_threads of {s.name}: {a!r} is no thread axis")
+            message = f"env_threads of {s.name}: `{getattr(a, 'name', a)}` is no thread axis"
+            raise ScheduleTypeError("not-a-thread", message)
     if s.op.kind != "scan":
-        raise ScheduleError("env-threads-scan", f"env_threads launches threads around a scan; {s.name} is a {s.op.kind}")
+        raise ScheduleError("env-threads-scan", f"env_threads launches threads around a scan; {s.name} is {kind_of(s)}")
     if s.env_threads:
         raise ScheduleError("env-threads-twice", f"env_threads of {s.name} was set before")
     return state.with_stage(replace(s, env_threads=axes)), None

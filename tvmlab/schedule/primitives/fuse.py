@@ -5,7 +5,7 @@ from ...core.affine import simplify
 from ...core.build import binary, const
 from ...core.error import ScheduleError
 from ...core.node import DATA, ORDERED, REDUCE, IterVar, Range, Var
-from ..guard import loop_lines, need_kind, need_leaf
+from ..guard import loop_lines, named, need_kind, need_leaf, need_unbound, warn_lost
 from ..state import Fuse, Singleton, Stage, State
 from . import StageIndex
 
@@ -18,7 +18,7 @@ def fuse(state: State, stage: StageIndex, *axes: IterVar) -> tuple[State, IterVa
                 S(i, j)
 
     No axis: a loop of one iteration, outermost. One axis: itself. More than two are fused from the left. Refused:
-    loops that are not neighbours, thread or opaque axes.
+    loops that are not neighbours, thread or opaque axes, bound axes.
     """
     s = state.stages[stage]
     if not axes:
@@ -26,22 +26,29 @@ def fuse(state: State, stage: StageIndex, *axes: IterVar) -> tuple[State, IterVa
         return state.with_stage(s.with_leaf([], [one], Singleton(one))), one
     for a in axes:
         need_leaf(state, s, a, "fuse")
-        need_kind(s, a, (DATA, REDUCE, ORDERED), "fuse", "not a loop that can be fused")
+        need_kind(state, s, a, (DATA, REDUCE, ORDERED), "fuse", "not a loop that can be fused")
+    if len(axes) > 1:
+        for a in axes:
+            need_unbound(state, s, a, "fuse")
+        warn_lost(state, s, axes, "fused")
     fused = axes[0]
     for a in axes[1:]:
-        s, fused = _pair(s, fused, a)
+        s, fused = _pair(state, s, fused, a)
     return state.with_stage(s), fused
 
 
-def _pair(s: Stage, first: IterVar, second: IterVar) -> tuple[Stage, IterVar]:
+def _pair(state: State, s: Stage, first: IterVar, second: IterVar) -> tuple[Stage, IterVar]:
+    if first is second:
+        message = f"cannot fuse {named(state, first)} with itself: fusing needs two different loops"
+        raise ScheduleError("fuse-same", message)
     at, to = s.leaves.index(first), s.leaves.index(second)
     outer, inner = (second, first) if to == at - 1 else (first, second)
     if abs(to - at) != 1:
         raise ScheduleError(
             "fuse-apart",
-            f"cannot fuse `{first.name}` and `{second.name}` in stage {s.name}: they are not neighbours",
-            where=loop_lines(s, [first, second], "these two"),
-            hint=f"bring them together first: s[{s.name}].reorder(...)",
+            f"cannot fuse {named(state, first)} and {named(state, second)} in stage {s.name}: they are not neighbours",
+            where=loop_lines(state, s, [first, second], "these two"),
+            hint=f"bring them together first: s[{s.called}].reorder(...)",
         )
     both = outer.dom is not None and inner.dom is not None
     dtype = dt.promote(outer.dtype, inner.dtype)

@@ -10,9 +10,12 @@ from .unroll import unroll
 from .vectorize import vectorize
 
 
-def pragma(state: State, stage: StageIndex, var: IterVar, pragma_type: str, pragma_value: Any = None) -> tuple[State, None]:
+def pragma(
+    state: State, stage: StageIndex, var: IterVar, pragma_type: str, pragma_value: Any = None
+) -> tuple[State, None]:
     """A note on a loop for later passes: `auto_unroll_max_step`, `unroll_explicit`, ... ; a comment in the loops.
 
+    `import_llvm` brings LLVM IR, as text, whose functions call_extern can name; `import_c` C code (it needs clang).
     `unroll` and `vectorize` do what the primitives of that name do.
     """
     if pragma_type == "unroll":

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from ...core.error import ScheduleError
 from ...core.node import DATA, REDUCE, THREAD, IterVar
-from ..guard import describe, need_kind, need_leaf
+from ..guard import loops, named, need_kind, need_leaf
 from ..state import State
 from . import StageIndex
 
@@ -21,13 +21,13 @@ def reorder(state: State, stage: StageIndex, *axes: IterVar) -> tuple[State, Non
     s = state.stages[stage]
     for a in axes:
         need_leaf(state, s, a, "reorder")
-        need_kind(s, a, (DATA, REDUCE, THREAD), "reorder", "its iterations have a fixed order")
+        need_kind(state, s, a, (DATA, REDUCE, THREAD), "reorder", "its iterations have a fixed order")
     twice = next((a for i, a in enumerate(axes) if a in axes[:i]), None)
     if twice is not None:
         raise ScheduleError(
             "reorder-twice",
-            f"cannot reorder stage {s.name}: `{twice.name}` is listed twice",
-            legal=[describe(a) for a in s.leaves],
+            f"cannot reorder stage {s.name}: {named(state, twice)} is listed twice",
+            legal=loops(state, s),
         )
     order = iter(axes)
     leaves = tuple(next(order) if a in axes else a for a in s.leaves)

@@ -10,7 +10,7 @@ from ...core.node import DATA, REDUCE, Expr, IterVar, Load, Range, Reduce, Var
 from ...core.walk import constant, substitute
 from ...expr.tensor import ComputeOp, Tensor, axis_of
 from .. import relations as rel
-from ..guard import describe, need, need_compute, need_leaf, need_movable
+from ..guard import loops, named, need, need_compute, need_integer, need_leaf, need_movable
 from ..state import Stage, State
 from ._stages import insert_before, reset, unique_name
 
@@ -26,17 +26,19 @@ def rfactor(state: State, tensor: Tensor, axis: IterVar, factor_axis: int = 0) -
 
     Returns the partial results (a list for several outputs); the new axis stands at position `factor_axis` (negative:
     from the end). What was scheduled on the stage is gone: schedule both parts anew. The fold's order changes, so a
-    float result may differ in rounding. Refused: an axis that is no loop of a reduction, a reduction with an init of
-    its own rank.
+    float result may differ in rounding. Refused: an axis that is no loop of a reduction, a loop that mixes data and
+    reduction axes, a factor_axis outside the result's dimensions.
     """
     stage = state.stage_of(tensor)
     need_compute(stage, "rfactor")
     need_movable(state, stage, "rfactor")
-    need_leaf(state, stage, axis, "rfactor")
+    need_leaf(state, stage, axis, "rfactor", [REDUCE])
     if axis.iter_type != REDUCE:
-        legal = [describe(a) for a in stage.leaves if a.iter_type == REDUCE]
+        legal = loops(state, stage, [REDUCE])
         raise ScheduleError(
-            "rfactor-data", f"cannot rfactor `{axis.name}` in stage {stage.name}: it is no reduction", legal=legal
+            "rfactor-data",
+            f"cannot rfactor {named(state, axis)} in stage {stage.name}: it is no reduction",
+            legal=legal,
         )
     op: ComputeOp = stage.op  # type: ignore[assignment]
     position = _position(stage, factor_axis)
@@ -52,6 +54,7 @@ def rfactor(state: State, tensor: Tensor, axis: IterVar, factor_axis: int = 0) -
 
 def _position(stage: Stage, factor_axis: int) -> int:
     ndim = len(stage.op.axis)
+    factor_axis = constant(need_integer(factor_axis, f"rfactor of {stage.name}: factor_axis")) or 0
     at = factor_axis + ndim + 1 if factor_axis < 0 else factor_axis
     need(
         0 <= at <= ndim,
@@ -62,21 +65,19 @@ def _position(stage: Stage, factor_axis: int) -> int:
     return at
 
 
-def _factored(
-    state: State, stage: Stage, op: ComputeOp, axis: IterVar, position: int
-) -> tuple[ComputeOp, ComputeOp]:
+def _factored(state: State, stage: Stage, op: ComputeOp, axis: IterVar, position: int) -> tuple[ComputeOp, ComputeOp]:
     r: Reduce = op.body[0]  # type: ignore[assignment]
-    mixed = [x for x in stage.leaves if x in rel.derived_from(stage, op.axis) and x in rel.derived_from(stage, op.reduce_axis)]
+    by_axis, by_reduction = rel.derived_from(stage, op.axis), rel.derived_from(stage, op.reduce_axis)
+    mixed = [x for x in stage.leaves if x in by_axis and x in by_reduction]
     if mixed:
-        raise ScheduleError("rfactor-mixed", f"cannot rfactor {stage.name}: `{mixed[0].name}` mixes data and reduction axes")
+        message = f"cannot rfactor {stage.name}: {named(state, mixed[0])} mixes data and reduction axes"
+        raise ScheduleError("rfactor-mixed", message)
     roots = {a: lin(a.dom.extent) for a in (*op.axis, *op.reduce_axis) if a.dom is not None}
     sizes = rel.extents(stage, roots)
     touched = _touched(stage, op, axis)
     reducing = rel.derived_from(stage, touched)
     own = [a for a in op.reduce_axis if a not in touched]  # whole, whatever was done to them; the classic order
     own += [a for a in stage.leaves if a in reducing and a is not axis]
-    if constant(to_expr(sizes[axis])) is None and not sizes[axis].terms:
-        raise ScheduleError("rfactor-extent", f"cannot rfactor `{axis.name}`: its extent is not known")
     factored = IterVar(_range(sizes[axis], axis.dtype), Var(axis.name, axis.dtype), DATA)
     kept = [_kept(a, op, sizes[a]) for a in own]
     at: dict[IterVar, Lin] = {axis: var(factored.var), **{a: var(k.var) for a, k in zip(own, kept, strict=True)}}
@@ -85,7 +86,9 @@ def _factored(
     for a in op.reduce_axis:
         values[a.var] = to_expr(back[a] + lin(a.dom.min), a.dtype)  # type: ignore[union-attr]
     guards: list[Expr] = [
-        binary("<", to_expr(back[p]), to_expr(sizes[p])) for p in rel.padded(stage, sizes) if p in back and p in reducing
+        binary("<", to_expr(back[p]), to_expr(sizes[p]))
+        for p in rel.padded(stage, sizes)
+        if p in back and p in reducing
     ]
     cond = all_(substitute(r.cond, values), *guards)
     sources = tuple(substitute(x, values) for x in r.sources)

@@ -6,7 +6,7 @@ from ...core.affine import simplify
 from ...core.build import binary, is_const, to_expr
 from ...core.error import ScheduleValueError
 from ...core.node import DATA, ORDERED, REDUCE, Expr, IterVar, Range, Var
-from ..guard import describe, need, need_kind, need_leaf, need_positive
+from ..guard import name, named, need_kind, need_leaf, need_positive, need_unbound, warn_lost
 from ..state import Split, State
 from . import StageIndex
 
@@ -25,35 +25,25 @@ def split(
 
     The guard disappears where the factor divides the extent. A factor above the extent is clamped to it. Both loops
     keep the type of the axis. Refused: both or neither of factor and nparts, one that is not positive, an axis that
-    is no loop of the stage any more, a thread or opaque axis.
+    is no loop of the stage any more, a thread or opaque axis, a bound axis.
     """
     s = state.stages[stage]
     if (factor is None) == (nparts is None):
         raise ScheduleValueError(
             "factor-or-nparts",
-            f"splitting `{getattr(parent, 'name', parent)}` needs either `factor` (the inner extent) or `nparts` (the outer extent)",
+            f"splitting `{name(state, parent) if isinstance(parent, IterVar) else parent}` needs either `factor` (the "
+            "inner extent) or `nparts` (the outer extent)",
         )
     need_leaf(state, s, parent, "split")
-    need_kind(s, parent, SPLITTABLE, "split", "not a loop that can be split")
+    need_kind(state, s, parent, SPLITTABLE, "split", "not a loop that can be split")
     what = "factor" if nparts is None else "nparts"
-    size = to_expr(factor if nparts is None else nparts)
-    need_positive(s, parent, size, what)
-    need(
-        s.mark(parent).thread is None,
-        ScheduleValueError(
-            "split-bound",
-            f"cannot split `{parent.name}` in stage {s.name}: it is bound to {_thread(s, parent)}",
-            legal=[describe(a) for a in s.leaves if s.mark(a).thread is None],
-        ),
-    )
+    refusal = f"cannot split {named(state, parent)} in stage {s.name}: {what}"
+    size = need_positive(factor if nparts is None else nparts, refusal)
+    need_unbound(state, s, parent, "split")
+    warn_lost(state, s, [parent], "split")
     outer, inner = children(parent, size, nparts is not None)
     relation = Split(parent, outer, inner, size if nparts is None else None, size if nparts is not None else None)
     return state.with_stage(s.with_leaf([parent], [outer, inner], relation)), (outer, inner)
-
-
-def _thread(s: Any, axis: IterVar) -> str:
-    thread = s.mark(axis).thread
-    return thread.thread_tag if thread else ""
 
 
 def children(parent: IterVar, size: Expr, outermost: bool) -> tuple[IterVar, IterVar]:

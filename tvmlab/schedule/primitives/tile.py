@@ -4,6 +4,7 @@ from typing import Any
 
 from ...core.error import ScheduleError
 from ...core.node import IterVar
+from ..guard import named
 from ..state import State
 from . import StageIndex
 from .reorder import reorder
@@ -23,7 +24,8 @@ def tile(
     Returns (x_outer, y_outer, x_inner, y_inner). Refused: what `split` and `reorder` refuse.
     """
     if x_parent is y_parent:
-        raise ScheduleError("tile-same", f"cannot tile `{x_parent.name}` with itself: a tile needs two different axes")
+        message = f"cannot tile {named(state, x_parent)} with itself: a tile needs two different axes"
+        raise ScheduleError("tile-same", message)
     state, (xo, xi) = split(state, stage, x_parent, factor=x_factor)
     state, (yo, yi) = split(state, stage, y_parent, factor=y_factor)
     state, _ = reorder(state, stage, xo, yo, xi, yi)

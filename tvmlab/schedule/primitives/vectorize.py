@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-from ...core.node import DATA, IterVar
-from ..guard import need_kind, need_leaf
+from ...core.node import DATA, ORDERED, REDUCE, IterVar
+from ..guard import need_kind, need_leaf, need_unbound, rfactor_hint
 from ..state import State
 from . import StageIndex
 
 WHY = {
-    2: "carries a reduction: its iterations all update the same element",
-    3: "a scan: each iteration needs the one before",
-    1: "a thread axis",
-    4: "opaque",
+    REDUCE: "carries a reduction: its iterations all update the same element",
+    ORDERED: "a scan: each iteration needs the one before",
 }
 
 
@@ -20,16 +18,18 @@ def vectorize(state: State, stage: StageIndex, var: IterVar) -> tuple[State, Non
             C[j] = A[j] + 1
 
     The extent must be constant when lowered. A guard that depends on the lane becomes a mask. Refused: reduction,
-    scan, thread and opaque axes.
+    scan, thread and opaque axes, a bound axis.
     """
     s = state.stages[stage]
-    need_leaf(state, s, var, "vectorize")
+    need_leaf(state, s, var, "vectorize", (DATA,))
     need_kind(
+        state,
         s,
         var,
         (DATA,),
         "vectorize",
         WHY.get(var.iter_type, ""),
-        hint=f"to vectorize a reduction, make partial sums first:  s.rfactor({s.name}, {var.name})" if var.iter_type == 2 else "",
+        hint=rfactor_hint(state, s, var, "vectorize a reduction"),
     )
+    need_unbound(state, s, var, "vectorize", (DATA,))
     return state.with_stage(s.with_mark(var, kind="vectorized")), None

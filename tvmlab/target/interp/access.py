@@ -14,7 +14,7 @@ def read(w: Writer, e: Load) -> str:
     """The text of a load: a temporary."""
     p = w.place(e.buffer)
     _check_dtype(w, p, e.dtype, len(e.indices), "reads")
-    w.block.loads[_owner(p)] += dt.lanes(e.dtype)
+    w.block.loads[p.buffer.owner.name] += dt.lanes(e.dtype)
     if dt.lanes(e.dtype) > 1 or e.mask is not None:
         return _read_vector(w, p, e)
     at, result = _indices(w, e.indices), w.fresh("t")
@@ -92,7 +92,7 @@ def write(w: Writer, s: Store) -> None:
     p = w.place(s.buffer)
     _check_dtype(w, p, s.value.dtype, len(s.indices), "stores")
     lanes = max(dt.lanes(x.dtype) for x in (*s.indices, s.value))
-    w.block.stores[_owner(p)] += lanes
+    w.block.stores[p.buffer.owner.name] += lanes
     text = w.atom(w.value(s.value))
     if lanes == 1 and s.mask is None:
         write_scalar(w, p, s.indices, text)
@@ -170,11 +170,6 @@ def _address(p: Place, at: list[str]) -> str:
     for i, n in zip(at[1:], p.shape[1:]):
         text = f"({text})*{n} + {i}"
     return text if p.offset == "0" else f"{text} + {p.offset}"
-
-
-def _owner(p: Place) -> str:
-    owner = p.buffer.logical or p.buffer
-    return str(owner.name)
 
 
 def _check_dtype(w: Writer, p: Place, dtype: str, rank: int, verb: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...core import dtype as dt
+from ...core.intrin import C_FUNCTIONS
 from ...core.node import Call, Const, Expr, Load, Var
 from . import maths
 from .writer import Place, Writer
@@ -37,7 +38,7 @@ def mathematical(w: Writer, e: Call, name: str) -> str:
 
 
 def _extern(w: Writer, e: Call) -> str:
-    name = maths.LIBM.get(e.name)
+    name = C_FUNCTIONS.get(e.name)
     if name is not None:
         return mathematical(w, e, name)
     raise w.refuse(

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from ...core.node import AllReduce, Barrier, Const, Expr, For, Stmt
 from ...core.walk import free_variables, walk
 from .access import write_scalar
-from .sharing import private
 from .writer import Writer
 
 TAGS = tuple(f"{stem}.{axis}" for stem in ("blockIdx", "threadIdx") for axis in "xyz")
@@ -83,10 +82,8 @@ def _bind(w: Writer, s: For, body: Body) -> None:
     lo, extent = w.index(s.lo), w.index(s.extent)
     w.line(f"{name} = {own}" if lo == "0" else f"{name} = {lo} + {own}")
     w.line(f"if {own} < {extent}:")
-    with w.indented(), w.inside(s, name):
-        w.nest -= 1  # an `if` is no loop of Python's
+    with w.indented(), w.inside(s, name, nest=0):
         body(w, s.body, s.var.name)
-        w.nest += 1
 
 
 def _fork(w: Writer, s: For, body: Body) -> None:
@@ -95,10 +92,8 @@ def _fork(w: Writer, s: For, body: Body) -> None:
     outer = [p for p in w.arguments() if p != "g"]
 
     def thread() -> None:
-        with w.inside(s, name):
-            w.nest -= 1
+        with w.inside(s, name, nest=0):
             body(w, s.body, s.var.name)
-            w.nest += 1
 
     part = w.outline(thread, ["g", name, *outer], generator=True)
     call = f"{part}({', '.join(['g', 'i', *outer])})"
@@ -149,6 +144,3 @@ def _combine(w: Writer, s: AllReduce) -> str:
     name = w.outline(lambda: f"({', '.join([w.value(e) for e in s.combiner.result])},)", params)
     w.loops = kept
     return name
-
-
-__all__ = ["all_reduce", "barrier", "private", "syncs", "thread_loop", "virtual"]

@@ -77,8 +77,7 @@ class Machine:
 
     def outside(self, m: Memory, index: tuple[int, ...], site: int, loops: Loops, verb: str) -> Any:
         """An access outside the buffer; a read gives 0."""
-        name = (m.buffer.logical or m.buffer).name
-        rule = f"out-of-bounds-{verb}"
+        name, rule = m.name, f"out-of-bounds-{verb}"
         if m.logical is not None:
             size, at = m.shape[0], m.element(index[0])
             text = f"flat index {index[0]} (as {element(name, at)}) is not in {span(size)}; its shape is {m.logical}"
@@ -99,10 +98,9 @@ class Machine:
 
     def unwritten(self, m: Memory, address: int, site: int, loops: Loops) -> Any:
         at = m.element(address)
-        name = (m.buffer.logical or m.buffer).name
         common = self.exact_readers and m.writer is not None
         hint = "if another thread writes it, a barrier must stand between" if common else ""
-        message = f"read of {element(name, at)}, which nothing has written yet"
+        message = f"read of {element(m.name, at)}, which nothing has written yet"
         self.report(site, loops, "uninitialised-read", message, hint, index=at)
         return self.zero(m)
 
@@ -266,7 +264,7 @@ class Machine:
         self, m: Memory, a: int, site: int, loops: Loops, clash: Clash, verb: str, verb2: str, other: int | None
     ) -> None:
         at = m.element(a)
-        what = element((m.buffer.logical or m.buffer).name, at)
+        what = element(m.name, at)
         lines = []
         if other is not None and self.sites[other].stmt is not self.sites[site].stmt:
             lines = [f"the other access: {headline(s)}" for s in [self.sites[other].stmt] if s is not None]
@@ -304,13 +302,7 @@ class Machine:
         `shape`, `strides`: those of them that the pointer is for, where there are others between.
         """
         if offset < 0 or extent < 0 or offset + extent > m.size:
-            name = (m.buffer.logical or m.buffer).name
-            verb = "write" if mask & 2 else "read"
-            last, shape = offset + extent - 1, m.logical or m.shape
-            text = f"elements {offset}..{last} are not all in {span(m.size)}; its shape is {shape}"
-            self.report(
-                site, loops, f"out-of-bounds-{verb}", f"access_ptr outside {name}: {text}", index=m.element(offset)
-            )
+            self.outside_part("access_ptr", m, offset, offset + extent - 1, mask, site, loops)
             return m.data[:0]
         own = range(offset, offset + extent) if shape is None else places(offset, shape, strides)
         self.touch(m, own, mask, site, loops, version)
@@ -331,14 +323,17 @@ class Machine:
         own = places(offset, shape, strides)
         first, last = (min(own), max(own)) if own else (0, -1)
         if first < 0 or last >= m.size:
-            name = (m.buffer.logical or m.buffer).name
-            verb = "write" if mask & 2 else "read"
-            text = f"elements {first}..{last} are not all in {span(m.size)}; its shape is {m.logical or m.shape}"
-            self.report(site, loops, f"out-of-bounds-{verb}", f"array outside {name}: {text}", index=m.element(offset))
+            self.outside_part("array", m, first, last, mask, site, loops)
             return np.zeros(shape, m.data.dtype)
         self.touch(m, own, mask, site, loops, version)
         size = m.data.itemsize
         return np.lib.stride_tricks.as_strided(m.data[offset:], shape, [s * size for s in strides])
+
+    def outside_part(self, what: str, m: Memory, first: int, last: int, mask: int, site: int, loops: Loops) -> None:
+        """A part of a buffer that is not all inside it."""
+        text = f"elements {first}..{last} are not all in {span(m.size)}; its shape is {m.logical or m.shape}"
+        rule = f"out-of-bounds-{'write' if mask & 2 else 'read'}"
+        self.report(site, loops, rule, f"{what} outside {m.name}: {text}", index=m.element(first))
 
     def whole(self, m: Memory, site: int, loops: Loops, version: int) -> Any:
         """The whole buffer as an argument; what the function does with it is not known, so it counts as written."""

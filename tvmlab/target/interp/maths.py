@@ -38,12 +38,6 @@ FLOAT2: dict[str, Callable[..., Value]] = {
 }  # fmt: skip
 TESTS: dict[str, Callable[..., Value]] = {"isnan": np.isnan, "isfinite": np.isfinite, "isinf": np.isinf}
 WHOLE = frozenset({"floor", "ceil", "trunc", "round", "nearbyint"})  # nothing to do for integers
-LIBM = {f"{name}{suffix}": name for name in [*FLOAT1, *FLOAT2] for suffix in ("", "f")}
-LIBM |= {f"{a}{suffix}": b for a, b in (("rint", "nearbyint"), ("fabs", "fabs")) for suffix in ("", "f")}
-for _not_in_c in ("rsqrt", "sigmoid", "abs"):
-    LIBM.pop(_not_in_c), LIBM.pop(f"{_not_in_c}f")
-
-
 def _double(x: Value) -> Value:
     return x.astype(np.float64) if isinstance(x, np.ndarray) else np.float64(x)
 
@@ -151,20 +145,9 @@ def _reinterpret(source: str, dtype: str) -> Callable[[Value], Value]:
     return lambda x: done(np.array([x], kind).view(target)[0].item())
 
 
-NAMES = frozenset(
-    [
-        *FLOAT1,
-        *FLOAT2,
-        *TESTS,
-        "nextafter",
-        "ldexp",
-        "popcount",
-        "clz",
-        "bitwise_not",
-        "q_multiply_shift",
-        "reinterpret",
-    ]
-)
+NAMES = frozenset({
+    *FLOAT1, *FLOAT2, *TESTS, "nextafter", "ldexp", "popcount", "clz", "bitwise_not", "q_multiply_shift", "reinterpret",
+})  # fmt: skip
 
 
 @cache

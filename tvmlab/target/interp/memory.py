@@ -57,6 +57,10 @@ class Memory:
         self.readers: dict[int, dict[int, int]] = {}
 
     @property
+    def name(self) -> str:
+        return self.buffer.owner.name
+
+    @property
     def size(self) -> int:
         return int(self.data.shape[0])
 
@@ -75,8 +79,7 @@ class Memory:
     def element(self, address: int) -> tuple[int, ...]:
         """The logical index of the element at an address (of a strided buffer: the address itself)."""
         shape = self.logical if self.logical is not None else self.shape
-        owner = self.buffer.logical or self.buffer
-        if owner.strides is not None:
+        if self.buffer.owner.strides is not None:
             return (address,)
         rest, index = address - self.offset, []
         for extent in reversed(shape[1:]):

@@ -18,6 +18,7 @@ from ...core.program import Function, Program
 from .. import base
 from . import exprs, maths, stmts, threads
 from .machine import Machine, Stop
+from .memory import numpy_type
 from .report import InterpError, Report, Site
 from .sharing import watched
 from .writer import Block, Options, Writer
@@ -112,16 +113,10 @@ def _in_order(fn: Function, arrays: Sequence[Any] | Mapping[str, Any]) -> list[A
     if len(arrays) != len(fn.buffers):
         raise InterpError("arguments", f"{fn.name} takes {len(fn.buffers)} arrays, not {len(arrays)}")
     for b, a in zip(fn.buffers, arrays):
-        want = base_dtype(b)
+        want = numpy_type(b.dtype)
         if not isinstance(a, np.ndarray) or a.dtype != want:
             raise InterpError("arguments", f"argument {b.name} must be a NumPy array of {want}, not {_kind(a)}")
     return list(arrays)
-
-
-def base_dtype(b: Buffer) -> Any:
-    from .memory import numpy_type
-
-    return numpy_type(b.dtype)
 
 
 def _kind(a: Any) -> str:
@@ -150,7 +145,7 @@ def _scalars(fn: Function, arrays: Sequence[Any], given: Sequence[Any] | Mapping
 def _from_shapes(fn: Function, arrays: Sequence[Any]) -> list[tuple[Var, int]]:
     found: list[tuple[Var, int]] = []
     for b, a in zip(fn.buffers, arrays):
-        owner = b.logical or b
+        owner = b.owner
         found += [(x, n) for x, n in zip(owner.shape, a.shape) if isinstance(x, Var)]
         found += [(x, n // a.itemsize) for x, n in zip(owner.strides or (), a.strides) if isinstance(x, Var)]
         if isinstance(owner.offset, Var):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ...core.calls import POINTERS
 from ...core.node import Alloc, AllReduce, Buffer, Call, Const, For, Load, Node, Stmt, Store, Var
 from ...core.walk import walk
 
@@ -46,12 +47,9 @@ def _written(n: Node) -> Iterator[Any]:
         yield n.buffer
     elif isinstance(n, AllReduce):
         yield from n.buffers
-    elif isinstance(n, Call) and n.name == "access_ptr":
-        mask = n.args[3]
+    elif isinstance(n, Call) and n.name in POINTERS:
+        mask = n.args[POINTERS[n.name]]
         if not isinstance(mask, Const) or mask.value & 2:
-            yield n.args[0]
-    elif isinstance(n, Call) and n.name == "array_view":
-        if n.args[2].value & 2:  # type: ignore[attr-defined]
             yield n.args[0]
     elif isinstance(n, Call) and n.kind == "packed":
         yield from (a for a in n.args if isinstance(a, Var))

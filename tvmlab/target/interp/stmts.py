@@ -176,9 +176,8 @@ def parameter(w: Writer, b: Buffer, k: int) -> None:
     """Bind buffer parameter `k` to its array."""
     place = layout(w, b)
     place.offset = "0" if b.offset is None else w.atom(w.index(b.offset))
-    owner = b.logical or b
-    forget = b.name in w.options.uninitialised or owner.name in w.options.uninitialised
-    place.loose = owner.strides is not None or owner.offset is not None
+    forget = not w.options.uninitialised.isdisjoint((b.name, b.owner.name))
+    place.loose = b.owner.strides is not None or b.owner.offset is not None
     place.init, place.writer = ("I_" if forget else ""), ("W_" if b in w.tracked else "")
     strides = "None" if place.strides is None else _tuple(place.strides)
     w.buffers.append(b)

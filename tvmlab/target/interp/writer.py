@@ -165,15 +165,16 @@ class Writer:
         del self.scope[len(self.scope) - len(names) :]
 
     @contextmanager
-    def inside(self, loop: For, name: str) -> Iterator[None]:
-        """In the loop's body: its variable is in scope, and in reports."""
-        self.nest += 1
+    def inside(self, loop: For, name: str, nest: int = 1) -> Iterator[None]:
+        """In the loop's body: its variable is in scope, and in reports. `nest`: 0 where it is no loop of Python's."""
+        self.nest += nest
         self.loops.append((loop.var.name, name))
         self.origins.append(loop.origin)
         with self.bound(loop.var, name):
             yield
-        self.nest -= 1
-        self.loops.pop(), self.origins.pop()
+        self.nest -= nest
+        self.loops.pop()
+        self.origins.pop()
 
     @contextmanager
     def bound(self, v: Var, name: str) -> Iterator[None]:
@@ -206,7 +207,7 @@ class Writer:
 
     def site(self, buffer: Any = None) -> int:
         origin = getattr(self.stmt, "origin", None) or next((o for o in reversed(self.origins) if o is not None), None)
-        owner = None if buffer is None else buffer.logical or buffer
+        owner = None if buffer is None else buffer.owner
         self.sites.append(Site(self.stmt, tuple(name for name, _ in self.loops), origin, owner))
         return len(self.sites) - 1
 

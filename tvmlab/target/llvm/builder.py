@@ -36,7 +36,7 @@ class Module:
         self.declared: dict[str, str] = {}
         self.constants: dict[Any, tuple[str, str]] = {}
         self.externs: dict[str, str] = {}  # C symbol -> the call, as text, that needs it
-        self.sites: list[Any] = []  # packed calls, see calls.py
+        self.sites: list[Any] = []  # packed calls, see packed.py
         self.link: Callable[[str], str] = lambda text: text  # adds imported code, see imports.py
         self.parallel = False  # has it a parallel loop?
         self.fails = False  # may the entry return something other than 0?
@@ -210,30 +210,26 @@ class Code:
                 return scope[key]
         return None
 
-    def call(self, result: str, name: str, *args: str, attrs: str = "") -> str:
-        """Call a declared function; args are `type value` texts."""
-        return self.op(f"call {result} {name}({', '.join(args)}){attrs}")
-
     # ------------------------------------------------------------ constants and vectors
 
     def constant(self, value: Any, dtype: str) -> str:
-        """The text of a scalar constant."""
-        stem, bits, _ = dt.parse(dtype)
+        """The text of a constant; of a vector type, the same in all lanes."""
+        stem, bits, lanes = dt.parse(dtype)
+        if lanes > 1:
+            element = dt.element(dtype)
+            return self.splat(self.m.type(element), self.constant(value, element), lanes)
         if stem == "bool":
             return "true" if value else "false"
         if stem == "float":
-            return self.float_constant(float(value), bits)
+            return self.float_constant(dt.rounded(float(value), dtype), bits)
         if stem == "handle":
             return self.m.string(str(value)) if isinstance(value, str) else "null"
         return str(int(value))
 
     def float_constant(self, value: float, bits: int) -> str:
-        if bits == 16:
-            value = to_half(value)
-            if self.m.machine.half:
-                return f"0xH{struct.unpack('<H', struct.pack('<e', value))[0]:04X}"
-        if bits == 32:
-            value = to_single(value)
+        """Doubles and floats are written as a double's bits."""
+        if bits == 16 and self.m.machine.half:
+            return f"0xH{struct.unpack('<H', struct.pack('<e', value))[0]:04X}"
         return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
     def splat(self, type: str, value: str, count: int) -> str:
@@ -255,22 +251,6 @@ class Code:
     def shuffle(self, type: str, a: str, b: str, picks: list[int], count: int) -> str:
         mask = ", ".join(f"i32 {i}" for i in picks)
         return self.op(f"shufflevector <{count} x {type}> {a}, <{count} x {type}> {b}, <{len(picks)} x i32> <{mask}>")
-
-
-def to_single(value: float) -> float:
-    """Rounded to float32; beyond its range, infinity."""
-    try:
-        return float(struct.unpack("<f", struct.pack("<f", value))[0])
-    except OverflowError:
-        return float("inf") if value > 0 else float("-inf")
-
-
-def to_half(value: float) -> float:
-    """Rounded to float16; beyond its range, infinity."""
-    try:
-        return float(struct.unpack("<e", struct.pack("<e", value))[0])
-    except OverflowError:
-        return float("inf") if value > 0 else float("-inf")
 
 
 def integers(type: str, values: Iterable[int]) -> str:

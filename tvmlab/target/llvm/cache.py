@@ -20,18 +20,18 @@ MAGIC = b"tvmlab-object-1\n"
 LIMIT = 256 * 2**20  # bytes; the files used longest ago go first
 
 
-def folder() -> Path | None:
-    """Where the cache is; None when it is switched off."""
+def folder(kind: str = "objects") -> Path | None:
+    """Where what is compiled is kept; None when the cache is switched off."""
     given = os.environ.get("TVMLAB_CACHE_DIR")
     if given is not None:
-        return None if given in ("", "0") else Path(given) / "objects"
+        return None if given in ("", "0") else Path(given) / kind
     if sys.platform == "darwin":
         base = Path.home() / "Library" / "Caches"
     elif os.name == "nt":
         base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     else:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "tvmlab" / "objects"
+    return base / "tvmlab" / kind
 
 
 def key(text: str, made: Settings, work: str) -> str:

@@ -6,21 +6,21 @@ import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
+from ...core import affine
 from ...core import dtype as dt
 from ...core.error import BuildError
 from ...core.node import For, Stmt, Store, Var
 from ...core.program import Function, Program
 from ...core.walk import children
 from ..base import Compiled, Target
+from ..cabi import C_TYPES, halves_as_bits
 from . import cache, export, imports, jit
 from .builder import Module
-from .calls import PACKED, Callbacks
 from .emit import FAILED, NO_MEMORY, emit_module, refused, signature, symbol_of
-from .parallel import IN_PROCESS, Threads
+from .launchers import IN_PROCESS
+from .packed import PACKED, Callbacks
+from .parallel import Threads
 
-LONG = 500  # lines of IR from which on a program of vectors gets the short pipeline
 FP = {"contract": "contract ", "strict": "", "fast": "fast "}  # the function attribute `fp`
 
 
@@ -53,7 +53,7 @@ def compile(program: Program, target: Target) -> Compiled:
     made, fn = jit.settings(target), program.entry
     module = generate(program, target)
     text = module.text(IN_PROCESS)
-    work = effort(program, text)
+    work = effort(program)
     extra: dict[str, Any] = {
         "export": lambda path: extra.update(symbol=export.export(program, target, path)),
         "optimised": lambda: jit.optimised(text, made, work),
@@ -96,20 +96,29 @@ def resolve(module: Module, name: str) -> dict[str, int]:
     return found
 
 
-def effort(program: Program, text: str) -> str:
+def effort(program: Program) -> str:
     """What of LLVM's passes the program needs, see `jit.optimise`."""
-    if any(_has_scalar_loop(fn.body)[1] for fn in program.functions):
-        return "loops"
-    return "vectors" if text.count("\n") < LONG else "long"
+    return "loops" if any(_has_scalar_loop(fn.body)[1] for fn in program.functions) else "vectors"
 
 
 def _has_scalar_loop(s: Any) -> tuple[bool, bool]:
-    """(has loops, has a loop that LLVM will see as an innermost one and that stores no vectors)"""
+    """(has loops, has one that LLVM will see as an innermost one and that it might vectorise)"""
     if type(s) is For and s.kind != "unrolled":
         loops, scalar = _has_scalar_loop(s.body)
-        return True, scalar if loops else not any(_stores_vector(x) for x in statements(s.body))
+        return True, scalar if loops else _is_scalar(s)
     found = [_has_scalar_loop(x) for x in children(s) if isinstance(x, Stmt)]
     return any(f[0] for f in found), any(f[1] for f in found)
+
+
+def _is_scalar(loop: For) -> bool:
+    """No vectors are stored, nor are there only stores to places that lie apart (a copy that transposes)."""
+    stores = [x for x in statements(loop.body) if type(x) is Store]
+    return not any(map(_stores_vector, stores)) and not (stores and all(_scatters(x, loop.var) for x in stores))
+
+
+def _scatters(s: Store, v: Var) -> bool:
+    """Do neighbouring iterations store to places that are not neighbours?"""
+    return len(s.indices) == 1 and abs(affine.lin(s.indices[0], affine.NOTHING).terms.get(v, 0)) > 1
 
 
 def statements(s: Stmt) -> Iterator[Stmt]:
@@ -135,45 +144,23 @@ def _refuse(name: str, why: str) -> Callable[[Sequence[Any], Sequence[Any]], Non
     return call
 
 
-C_TYPES: dict[str, Any] = {
-    "ptr": ctypes.c_void_p, "i8": ctypes.c_int8, "i16": ctypes.c_int16, "i32": ctypes.c_int32, "i64": ctypes.c_int64,
-    "float": ctypes.c_float, "double": ctypes.c_double,
-}  # fmt: skip
-
-
 def make_calls(
     fn: Function, library: Any, fails: bool, callbacks: Callbacks | None, threads: Threads | None
 ) -> tuple[Any, Any]:
     """(raw(*addresses, *numbers), call(arrays, numbers)). Both raise what goes wrong, and keep alive what they need."""
-    parameters = signature(fn)
-    # "restype None" where nothing can fail: one check less per call
-    entry = ctypes.CFUNCTYPE(ctypes.c_int32 if fails else None, *[C_TYPES[t] for _, t in parameters])(
-        library[symbol_of(fn)]
-    )
+    dtypes = [p.dtype if isinstance(p, Var) else None for p, _ in signature(fn)]
+    passed = [ctypes.c_void_p if d is None else C_TYPES[d] for d in dtypes]
+    # no result where nothing can fail: one check less per call
+    entry = ctypes.CFUNCTYPE(ctypes.c_int32 if fails else None, *passed)(library[symbol_of(fn)])
     entry.alive = (library, callbacks, threads)  # type: ignore[attr-defined]
-    raw: Any = entry
     if fails:
         entry.errcheck = _checker(fn.name, callbacks)  # type: ignore[assignment]
-    halves = [i for i, (p, _) in enumerate(parameters) if isinstance(p, Var) and p.dtype == "float16"]
-    if halves:
-        raw = _with_halves(entry, halves)
+    raw = halves_as_bits(entry, dtypes)
 
     def call(arrays: Sequence[Any], scalars: Sequence[Any]) -> None:
         raw(*[a.ctypes.data for a in arrays], *scalars)
 
     return raw, call
-
-
-def _with_halves(entry: Any, halves: list[int]) -> Callable[..., Any]:
-    """float16 numbers are passed as their bits: C has no such type."""
-
-    def raw(*args: Any) -> Any:
-        passed = list(args)
-        for i in halves:
-            passed[i] = int(np.float16(passed[i]).view(np.int16))
-        return entry(*passed)
-
-    return raw
 
 
 def _checker(name: str, callbacks: Callbacks | None) -> Callable[..., None]:

@@ -29,12 +29,13 @@ from ...core.node import (
     Var,
     While,
 )  # fmt: skip
-from ...core.program import Function, Program
+from ...core.program import Function, Program, loop_name
 from ...core.text import show
 from ...core.walk import walk
 from .builder import Module
 from .index import Lin
 from .intrinsics import LIBM
+from .steady import hoist
 from .values import Values
 
 UNROLL_LIMIT = 4096  # statements one unrolled nest may become; beyond it, it stays a loop
@@ -52,7 +53,7 @@ class Body(Values):
         self.function = ""  # the entry's name
         self.fails = False  # may it return something other than 0?
         self.env = env
-        self.places = {}
+        self.places, self.roots = {}, {}
         self.parallel = parallel
         self.depth = 0  # loops around the current statement
         self.stack = 0  # bytes of stack slots
@@ -128,11 +129,13 @@ class Body(Values):
     def counted(self, s: For, lo: Lin, extent: Lin) -> None:
         """for i in [lo, lo + extent): the test is at the end, behind one guard unless the extent is known."""
         start, hi = self.i64(lo), self.i64(lo.plus(extent))
-        before, head, end = self.at, self.label("for"), self.label("end")
+        head, end = self.label("for"), self.label("end")
         if extent.terms:
-            self.branch(self.op(f"icmp slt i64 {start}, {hi}"), head, end)
-        else:
-            self.jump(head)
+            enter = self.label("enter")
+            self.branch(self.op(f"icmp slt i64 {start}, {hi}"), enter, end)
+            self.start(enter)
+        before, gate = self.at, len(self.lines)
+        self.jump(head)
         self.start(head)
         i, place = self.name(), len(self.lines)
         self.lines.append("")
@@ -146,6 +149,8 @@ class Body(Values):
         self.scopes.pop()
         following = self.op(f"add nsw i64 {i}, 1")
         self.lines[place] = f"  {i} = phi i64 [ {start}, %{before} ], [ {following}, %{self.at} ]"
+        if self.at == head:
+            hoist(self.lines, gate, self.roots)
         again = self.op(f"icmp slt i64 {following}, {hi}")
         self.branch(again, head, end)
         self.start(end)
@@ -271,12 +276,7 @@ class Body(Values):
 
 def constant_bytes(buffer: Buffer) -> int | None:
     """Bytes of a buffer of known size."""
-    count = 1
-    for extent in buffer.shape:
-        if type(extent) is not Const:
-            return None
-        count *= int(extent.value)
-    return count * dt.nbytes(buffer.dtype)
+    return None if buffer.size is None else buffer.size * dt.nbytes(buffer.dtype)
 
 
 def _inside_parallel(root: Stmt, inner: Stmt, serial: bool) -> bool:
@@ -330,10 +330,10 @@ def refused(program: Program) -> BuildError | None:
     for fn in program.functions:
         for s in walk(fn.body):
             if type(s) is For and s.kind in ("thread", "vthread"):
-                tag = f" (bound to {s.thread})" if s.thread else ""
                 return BuildError(
                     "thread-loop",
-                    f"the loop `{s.var.name}`{tag} runs on threads of a block, which the target llvm does not have",
+                    f"the loop {loop_name(s)} is bound to {s.thread or s.kind}: the target llvm has no threads of a "
+                    "block",
                     where=[repr(s).splitlines()[0]],
                     legal=["parallel", "serial", "the target interp"],
                 )
@@ -404,6 +404,3 @@ def emit_module(program: Program, module: Module) -> Module:
     for fn in program.functions:
         emit_function(module, fn)
     return module
-
-
-__all__ = ["Body", "emit_module", "refused", "signature"]

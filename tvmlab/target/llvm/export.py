@@ -5,8 +5,6 @@ The object needs the C library, libm and, for parallel loops, the threads of POS
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +13,11 @@ from ...core.error import BuildError
 from ...core.node import Buffer
 from ...core.program import Function, Program
 from ...core.text import show
+from .. import cabi
 from ..base import Target
 from . import jit
 from .emit import signature, symbol_of
+from .launchers import standalone
 
 LIBRARIES = (".so", ".dylib", ".dll")
 C_NAMES = {"bool": "uint8_t", "float16": "uint16_t", "float32": "float", "float64": "double", "handle": "void *"}
@@ -38,7 +38,7 @@ def export(program: Program, target: Target, path: str | Path) -> str:
     if path.suffix not in kinds:
         raise BuildError("export-kind", f"cannot export to `{path.name}`: unknown kind of file", legal=kinds)
     text, made = standalone_text(program, target), jit.settings(target)
-    work = effort(program, text)
+    work = effort(program)
     if path.suffix == ".ll":
         path.write_text(text)
     elif path.suffix == ".s":
@@ -55,7 +55,6 @@ def export(program: Program, target: Target, path: str | Path) -> str:
 def standalone_text(program: Program, target: Target) -> str:
     """IR that needs nothing of this process."""
     from .compiling import generate
-    from .parallel import standalone
 
     module = generate(program, target)
     if module.sites:
@@ -69,9 +68,9 @@ def standalone_text(program: Program, target: Target) -> str:
 
 
 def link_library(code: bytes, path: Path, made: jit.Settings) -> None:
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if compiler is None or not made.native:
-        why = "there is no C compiler here to link it" if compiler is None else f"it is for {made.triple}"
+    linker = cabi.compiler()
+    if linker is None or not made.native:
+        why = "there is no C compiler here to link it" if linker is None else f"it is for {made.triple}"
         raise BuildError(
             "no-linker",
             f"cannot make the shared library {path.name}: {why}",
@@ -80,10 +79,8 @@ def link_library(code: bytes, path: Path, made: jit.Settings) -> None:
     with tempfile.TemporaryDirectory() as folder:
         piece = Path(folder) / "program.o"
         piece.write_bytes(code)
-        command = [compiler, "-shared", "-o", str(path), str(piece), "-lm", "-lpthread"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise BuildError("link-failed", f"cannot link {path.name}: {done.stderr.strip()}")
+        if problem := cabi.link_shared(linker, piece, path):
+            raise BuildError("link-failed", f"cannot link {path.name}: {problem}")
 
 
 def header(fn: Function, symbol: str, threads: bool) -> str:
@@ -92,8 +89,7 @@ def header(fn: Function, symbol: str, threads: bool) -> str:
     for i, (p, _) in enumerate(signature(fn)):
         name = f"{_identifier(p.name) or 'arg'}{'' if _unique(fn, p) else i}"
         if isinstance(p, Buffer):
-            seen = p.logical or p
-            shape = ", ".join(show(x) for x in seen.shape)
+            shape = ", ".join(show(x) for x in p.owner.shape)
             lines.append(f" *   {name}: {p.dtype}[{shape}], row-major")
             parts.append(f"{C_NAMES.get(p.dtype, p.dtype + '_t')} *{name}")
         else:
@@ -119,6 +115,3 @@ def _identifier(name: str) -> str:
 
 def _unique(fn: Function, p: object) -> bool:
     return sum(_identifier(q.name) == _identifier(p.name) for q, _ in signature(fn)) == 1  # type: ignore[attr-defined]
-
-
-__all__ = ["export", "header"]

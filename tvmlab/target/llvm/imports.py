@@ -86,11 +86,23 @@ def defined(modules: list[Any]) -> set[str]:
     return {f.name for m in modules for f in m.functions if not f.is_declaration}
 
 
+def _let_later_ones_win(modules: list[Any]) -> None:
+    """A function that several texts define is that of the last (the innermost pragma)."""
+    later: set[str] = set()
+    for m in reversed(modules):
+        mine = [f for f in m.functions if not f.is_declaration]
+        for f in mine:
+            if f.name in later:
+                f.linkage = "weak_any"
+        later |= {f.name for f in mine}
+
+
 def linked(text: str, texts: list[str], made: jit.Settings) -> str:
     """The program with what it imports, as one text; what is imported is visible in it only."""
     module = jit.parse(text, made)
     extra = parsed(texts, made)
     names = defined(extra)
+    _let_later_ones_win(extra)
     for m in extra:
         m.data_layout = module.data_layout
         try:

@@ -44,7 +44,6 @@ class Lin:
         return together & -together
 
 
-ZERO = Lin(0)
 SIGNED = ("int32", "int64")
 INDEX_OPS = frozenset({"+", "-", "*", "//", "%", "min", "max", "truncdiv", "truncmod"})
 

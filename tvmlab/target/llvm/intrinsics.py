@@ -132,17 +132,17 @@ def _number(c: Any, args: list[str], dtypes: list[str]) -> Num | None:
 
 def _isnan(c: Any, dtype: str, args: list[str], dtypes: list[str]) -> str:
     x = _number(c, args, dtypes)
-    return str(c.m_constant(False, dtype)) if x is None else x.is_nan().text
+    return str(c.constant(False, dtype)) if x is None else x.is_nan().text
 
 
 def _isinf(c: Any, dtype: str, args: list[str], dtypes: list[str]) -> str:
     x = _number(c, args, dtypes)
-    return str(c.m_constant(False, dtype)) if x is None else x.abs().equals(math.inf).text
+    return str(c.constant(False, dtype)) if x is None else x.abs().equals(math.inf).text
 
 
 def _isfinite(c: Any, dtype: str, args: list[str], dtypes: list[str]) -> str:
     x = _number(c, args, dtypes)
-    return str(c.m_constant(True, dtype)) if x is None else (x.abs() < math.inf).text
+    return str(c.constant(True, dtype)) if x is None else (x.abs() < math.inf).text
 
 
 def _popcount(c: Any, dtype: str, args: list[str], dtypes: list[str]) -> str:
@@ -156,7 +156,7 @@ def _clz(c: Any, dtype: str, args: list[str], dtypes: list[str]) -> str:
 
 
 def _bitwise_not(c: Any, dtype: str, args: list[str], dtypes: list[str]) -> str:
-    return c.op(f"xor {c.m.type(dtype)} {args[0]}, {c.m_constant(-1, dtype)}")
+    return c.op(f"xor {c.m.type(dtype)} {args[0]}, {c.constant(-1, dtype)}")
 
 
 def _reinterpret(c: Any, dtype: str, args: list[str], dtypes: list[str]) -> str:
@@ -185,13 +185,9 @@ def _q_multiply_shift(c: Any, dtype: str, args: list[str], dtypes: list[str]) ->
 
 def _scalar(operand: str) -> str:
     """The number in a constant operand, vectors of one number included."""
-    return (
-        operand[1:-1].split(", ")[0].split()[-1]
-        if operand[0] == "<"
-        else "0"
-        if operand == "zeroinitializer"
-        else operand
-    )
+    if operand == "zeroinitializer":
+        return "0"
+    return operand[1:-1].split(", ")[0].split()[-1] if operand[0] == "<" else operand
 
 
 SPECIAL: dict[str, Any] = {

@@ -165,16 +165,14 @@ def optimise(module: Any, tm: Any, work: str) -> None:
     """LLVM's passes. `work` is what the program is made of:
 
     loops    LLVM's pipeline with its loop vectoriser and unroller, since there are scalar loops for it
-    vectors  the pipeline without these
-    long     many explicit vectors, unrolled: registers and simpler instructions only (a 500 x 500 matmul with its
-             remainders, 940 lines: 2.6 ms instead of 13.5, and as fast to run)
+    vectors  all innermost loops hold explicit vectors: registers and simpler instructions only (a 500 x 500 matmul with
+             its remainders, 940 lines: 2.6 ms instead of 13.5, and as fast to run; see steady.py for what is missed)
     """
     module.data_layout = str(tm.target_data)
     options = llvm.create_pipeline_tuning_options(speed_level=OPT_LEVEL)
-    options.loop_vectorization = options.loop_interleaving = options.loop_unrolling = work == "loops"
     options.slp_vectorization = False
     passes = llvm.create_pass_builder(tm, options)
-    if work != "long":
+    if work == "loops":
         passes.getModulePassManager().run(module, passes)
         return
     manager = llvm.create_new_module_pass_manager()
@@ -185,29 +183,31 @@ def optimise(module: Any, tm: Any, work: str) -> None:
     manager.run(module, passes)
 
 
+def _optimised(text: str, made: Settings, work: str) -> tuple[Any, Any]:
+    """The module after LLVM's passes, and its target machine. For holders of the lock."""
+    tm, module = target_machine(made), parse(text, made)
+    optimise(module, tm, work)
+    return module, tm
+
+
 def compile_object(text: str, made: Settings, work: str) -> bytes:
     """IR text -> the bytes of an object file."""
     with _lock:
-        tm = target_machine(made)
-        module = parse(text, made)
-        optimise(module, tm, work)
+        module, tm = _optimised(text, made, work)
         return bytes(tm.emit_object(module))
 
 
 def assembly(text: str, made: Settings, work: str) -> str:
+    """The same as assembly text."""
     with _lock:
-        tm = target_machine(made)
-        module = parse(text, made)
-        optimise(module, tm, work)
+        module, tm = _optimised(text, made, work)
         return str(tm.emit_assembly(module))
 
 
 def optimised(text: str, made: Settings, work: str) -> str:
     """The IR after LLVM's passes."""
     with _lock:
-        module = parse(text, made)
-        optimise(module, target_machine(made), work)
-        return str(module)
+        return str(_optimised(text, made, work)[0])
 
 
 @lru_cache(maxsize=1)
@@ -246,11 +246,16 @@ def link(code: bytes, exports: tuple[str, ...], imports: dict[str, int]) -> Any:
             raise BuildError("link", f"the compiled program cannot be linked: {e}") from None
 
 
+def lacking(cpu: str) -> list[str]:
+    """What this machine's CPU does not have of a micro-architecture level."""
+    return [feature for feature in LEVELS.get(cpu, ()) if not host_features().get(feature)]
+
+
 def runnable(made: Settings) -> str:
     """Why this machine cannot run the code, or ""."""
     if not made.native:
         return f"it was compiled for `{made.triple}`, and this machine is `{host_triple()}`"
-    missing = [f for level, needs in LEVELS.items() if made.cpu == level for f in needs if not host_features().get(f)]
+    missing = lacking(made.cpu)
     return f"it was compiled for `{made.cpu}`, and this CPU lacks {', '.join(missing)}" if missing else ""
 
 

@@ -9,7 +9,6 @@ from ...core import dtype as dt
 from ...core.error import BuildError
 from ...core.node import Const, Expr, Load, Store, Var
 from . import half
-from .builder import integers
 from .index import Indexing, Lin
 
 CLOSE = 4  # strides up to this are loaded as whole vectors and shuffled
@@ -33,6 +32,7 @@ class Memory(Indexing):
     """Adds memory. `places` maps buffers (and their `data` variables) to where they are."""
 
     places: dict[Any, Place]
+    roots: dict[str, str]  # an address -> the pointer it came from
 
     def place(self, buffer: Any) -> Place:
         found = self.places.get(buffer)
@@ -77,9 +77,10 @@ class Memory(Indexing):
         if at.terms:
             rest = self.i64(Lin(0, at.terms))
             p = self.once(("ptr", p, t, rest, safe), f"getelementptr {safe}{t}, ptr {p}, i64 {rest}")
-        if not at.const:
-            return p
-        return self.once(("ptr", p, t, at.const, safe), f"getelementptr {safe}{t}, ptr {p}, i64 {at.const}")
+        if at.const:
+            p = self.once(("ptr", p, t, at.const, safe), f"getelementptr {safe}{t}, ptr {p}, i64 {at.const}")
+        self.roots[p] = place.pointer
+        return p
 
     def alignment(self, place: Place, at: Lin) -> int:
         size = dt.nbytes(place.dtype)
@@ -124,7 +125,7 @@ class Memory(Indexing):
         if e.mask is not None:
             mask, t = self.value(e.mask), self.m.type(place.dtype)
             zero = self.constant(0, place.dtype)
-            return self.lazily(mask, lambda: self._read(place, at), lambda: zero, t)  # type: ignore[attr-defined, no-any-return]
+            return self.lazily(mask, lambda: self._read(place, at), lambda: zero, t)  # type: ignore[attr-defined]
         return self._read(place, at)
 
     def _read(self, place: Place, at: Lin) -> str:
@@ -152,7 +153,7 @@ class Memory(Indexing):
             t = self.m.type(dtype)
             return self.op(f"select <{n} x i1> {mask}, {t} {whole}, {t} zeroinitializer")
         p = self.address(place, at, inside=False)
-        return self.loaded(self.masked_load(stored, p, align, mask, n), dtype)
+        return self.loaded(self.masked("load", place.dtype, p, align, mask, n), dtype)
 
     def is_private(self, place: Place, at: Lin, n: int) -> bool:
         """Are all lanes in a stack slot, masked or not? Then a selection will do, and the slot can be a register."""
@@ -161,18 +162,30 @@ class Memory(Indexing):
     def all_on(self, n: int) -> str:
         return self.splat("i1", "true", n)
 
-    def masked_load(self, stored: str, p: str, align: int, mask: str, n: int) -> str:
-        name = f"llvm.masked.load.{mangled(stored)}.p0"
-        bools = f"<{n} x i1>"
-        if self.m.machine.major >= 22:
-            f = self.m.declare(name, stored, ["ptr", bools, stored])
-            return self.call(stored, f, f"ptr align {align} {p}", f"{bools} {mask}", f"{stored} zeroinitializer")
-        f = self.m.declare(name, stored, ["ptr", "i32", bools, stored])
-        return self.call(stored, f, f"ptr {p}", f"i32 {align}", f"{bools} {mask}", f"{stored} zeroinitializer")
+    def masked(self, how: str, dtype: str, at: str, align: int, mask: str, n: int, raw: str = "") -> str:
+        """A masked `load` or `gather` of n elements, or a `store` or `scatter` of `raw`. `at`: a pointer, or n of them.
+
+        Lanes that are off give zero. Before LLVM 22 the alignment was an argument of its own.
+        """
+        several = how in ("gather", "scatter")
+        pointer, bools = f"<{n} x ptr>" if several else "ptr", f"<{n} x i1>"
+        stored = f"<{n} x {self.m.stored(dtype)}>"
+        args = [(pointer, f"align {align} {at}"), (bools, mask)]
+        if self.m.machine.major < 22:
+            args = [(pointer, at), ("i32", str(align)), (bools, mask)]
+        args = [(stored, raw), *args] if raw else [*args, (stored, "zeroinitializer")]
+        name = f"llvm.masked.{how}.{mangled(stored)}.{f'v{n}' if several else ''}p0"
+        result = "void" if raw else stored
+        f = self.m.declare(name, result, [t for t, _ in args])
+        call = f"call {result} {f}({', '.join(f'{t} {x}' for t, x in args)})"
+        if not raw:
+            return self.op(call)
+        self.emit(call)
+        return ""
 
     def _load_strided(self, place: Place, base: Lin, stride: int, n: int) -> str:
         """Whole vectors that cover base, base + stride, ..., and shuffles; nothing beyond the last element is read."""
-        step, count = abs(stride), n * abs(stride)
+        step = abs(stride)
         first = base if stride > 0 else base.plus(Lin(stride * (n - 1)))
         size, t = (n - 1) * step + 1, self.m.stored(place.dtype)
         pieces, made, have = -(-size // n), "", 0
@@ -187,26 +200,14 @@ class Memory(Indexing):
                 picks.append(n + where - start if have <= where < start + n else lane)
             made = self.shuffle(t, made or part, part, picks, n)
             have = start + n
-        assert have >= size and count
         return made
 
     def _pointers(self, place: Place, index: str, n: int) -> str:
         return self.op(f"getelementptr {self.m.stored(place.dtype)}, ptr {place.pointer}, <{n} x i64> {index}")
 
     def _gather(self, place: Place, index: str, mask: str | None, n: int) -> str:
-        stored = f"<{n} x {self.m.stored(place.dtype)}>"
-        pointers, bools, size = self._pointers(place, index, n), f"<{n} x i1>", dt.nbytes(place.dtype)
-        name = f"llvm.masked.gather.{mangled(stored)}.v{n}p0"
-        mask = mask or self.all_on(n)
-        if self.m.machine.major >= 22:
-            f = self.m.declare(name, stored, [f"<{n} x ptr>", bools, stored])
-            return self.call(
-                stored, f, f"<{n} x ptr> align {size} {pointers}", f"{bools} {mask}", f"{stored} zeroinitializer"
-            )
-        f = self.m.declare(name, stored, [f"<{n} x ptr>", "i32", bools, stored])
-        return self.call(
-            stored, f, f"<{n} x ptr> {pointers}", f"i32 {size}", f"{bools} {mask}", f"{stored} zeroinitializer"
-        )
+        pointers, size = self._pointers(place, index, n), dt.nbytes(place.dtype)
+        return self.masked("gather", place.dtype, pointers, size, mask or self.all_on(n), n)
 
     # ------------------------------------------------------------ stores
 
@@ -263,7 +264,9 @@ class Memory(Indexing):
                 both = self.op(f"select <{n} x i1> {mask}, {t} {value}, {t} {old}")
                 self._write(place, straight[0], both, dtype)
                 return
-            self._masked_store(place, straight[0], self.to_store(value, dtype), mask or "", n)
+            raw, align = self.to_store(value, dtype), self.alignment(place, straight[0])
+            p = self.address(place, straight[0], inside=False)
+            self.masked("store", place.dtype, p, align, mask or "", n, raw)
         elif straight is not None and everywhere:
             base, stride = straight
             raw, t = self.to_store(value, dtype), self.m.stored(place.dtype)
@@ -275,27 +278,9 @@ class Memory(Indexing):
             self._scatter(place, self.index_vector(index), self.to_store(value, dtype), mask, n)
         self.forget(place)
 
-    def _masked_store(self, place: Place, at: Lin, raw: str, mask: str, n: int) -> None:
-        stored, bools = f"<{n} x {self.m.stored(place.dtype)}>", f"<{n} x i1>"
-        align, p = self.alignment(place, at), self.address(place, at, inside=False)
-        name = f"llvm.masked.store.{mangled(stored)}.p0"
-        if self.m.machine.major >= 22:
-            f = self.m.declare(name, "void", [stored, "ptr", bools])
-            self.emit(f"call void {f}({stored} {raw}, ptr align {align} {p}, {bools} {mask})")
-        else:
-            f = self.m.declare(name, "void", [stored, "ptr", "i32", bools])
-            self.emit(f"call void {f}({stored} {raw}, ptr {p}, i32 {align}, {bools} {mask})")
-
     def _scatter(self, place: Place, index: str, raw: str, mask: str | None, n: int) -> None:
-        stored, bools = f"<{n} x {self.m.stored(place.dtype)}>", f"<{n} x i1>"
-        pointers, size, mask = self._pointers(place, index, n), dt.nbytes(place.dtype), mask or self.all_on(n)
-        name = f"llvm.masked.scatter.{mangled(stored)}.v{n}p0"
-        if self.m.machine.major >= 22:
-            f = self.m.declare(name, "void", [stored, f"<{n} x ptr>", bools])
-            self.emit(f"call void {f}({stored} {raw}, <{n} x ptr> align {size} {pointers}, {bools} {mask})")
-        else:
-            f = self.m.declare(name, "void", [stored, f"<{n} x ptr>", "i32", bools])
-            self.emit(f"call void {f}({stored} {raw}, <{n} x ptr> {pointers}, i32 {size}, {bools} {mask})")
+        pointers, size = self._pointers(place, index, n), dt.nbytes(place.dtype)
+        self.masked("scatter", place.dtype, pointers, size, mask or self.all_on(n), n, raw)
 
 
 def mangled(type: str) -> str:
@@ -304,6 +289,3 @@ def mangled(type: str) -> str:
         count, element = type[1:-1].split(" x ")
         return f"v{count}{mangled(element)}"
     return {"half": "f16", "float": "f32", "double": "f64", "ptr": "p0"}.get(type, type)
-
-
-__all__ = ["Memory", "Place", "integers", "mangled"]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...core import dtype as dt
+from ...core.build import wrap
 from .builder import Code
 
 
@@ -21,11 +22,9 @@ class Num:
         """A constant of the same type."""
         if isinstance(value, Num):
             return value
-        n, element = dt.lanes(self.dtype), dt.element(self.dtype)
-        if dt.is_int(element):
-            value = (int(value) + (1 << dt.bits(element) - 1)) % (1 << dt.bits(element)) - (1 << dt.bits(element) - 1)
-        text = self.code.constant(value, element)
-        return Num(self.code, text if n == 1 else self.code.splat(self.code.m.type(element), text, n), self.dtype)
+        if dt.is_int(self.dtype):
+            value = wrap(int(value), f"int{dt.bits(self.dtype)}")
+        return Num(self.code, self.code.constant(value, self.dtype), self.dtype)
 
     def _op(self, text: str, dtype: str | None = None) -> Num:
         return Num(self.code, self.code.op(text), dtype or self.dtype)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...core import dtype as dt
+from ...core.build import wrap
 from ...core.error import BuildError
 from ...core.node import (
     COMPARE,
@@ -55,21 +56,21 @@ class Values(Memory):
         if bits == 64:
             return x
         if not lin.terms:
-            return str((lin.const + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1))
+            return str(wrap(lin.const, f"int{bits}"))
         return self.once(("low", x, bits), f"trunc i64 {x} to i{bits}")
 
     # ------------------------------------------------------------ arithmetic
 
     def binary(self, op: str, dtype: str, a: str, b: str) -> str:
         """`a op b` where both operands have type `dtype`; a comparison gives a bool."""
-        if dt.is_float(dtype):
-            return self._float(op, dtype, a, b)
         t = self.m.type(dtype)
-        if op in INT:
-            return self.op(f"{INT[op]} {t} {a}, {b}")
         if op in ("min", "max"):
             c = self.compare("<" if op == "min" else ">", dtype, a, b)
-            return self.choose(c, self.m.type(dt.vector("bool", dt.lanes(dtype))), t, a, b)
+            return self.op(f"select {self.bools(dtype)} {c}, {t} {a}, {t} {b}")
+        if dt.is_float(dtype):
+            return self._float(op, dtype, a, b)
+        if op in INT:
+            return self.op(f"{INT[op]} {t} {a}, {b}")
         if op in ("<<", ">>"):
             return self._shift(op, dtype, a, b)
         return self._divide_values(op, dtype, a, b)
@@ -81,19 +82,15 @@ class Values(Memory):
         table = SIGNED if dt.is_signed(dtype) else UNSIGNED
         return self.op(f"icmp {table[op]} {t} {a}, {b}")
 
-    def choose(self, cond: str, cond_type: str, t: str, a: str, b: str) -> str:
-        if cond in ("true", "false"):
-            return a if cond == "true" else b
-        return self.op(f"select {cond_type} {cond}, {t} {a}, {t} {b}")
+    def bools(self, dtype: str) -> str:
+        """The type of what comparing values of `dtype` gives."""
+        return self.m.type(dt.vector("bool", dt.lanes(dtype)))
 
     def _float(self, op: str, dtype: str, a: str, b: str) -> str:
         t = self.m.type(dtype)
         if op in FLOAT:
             flags = "" if op == "/" else self.m.fp
             return half.rounded(self, dtype, self.op(f"{FLOAT[op]} {flags}{t} {a}, {b}"))
-        if op in ("min", "max"):
-            c = self.compare("<" if op == "min" else ">", dtype, a, b)
-            return self.op(f"select {self.m.type(dt.vector('bool', dt.lanes(dtype)))} {c}, {t} {a}, {t} {b}")
         return self._float_divide(op, dtype, a, b)
 
     def _float_divide(self, op: str, dtype: str, a: str, b: str) -> str:
@@ -107,17 +104,10 @@ class Values(Memory):
         if op != "%":
             return whole
         r = emit_pure(self, "fmod", dtype, [a, b], [dtype, dtype])
-        t, n = self.m.type(dtype), dt.lanes(dtype)
-        zero = self.m_constant(0.0, dtype)
+        t, zero = self.m.type(dtype), self.constant(0.0, dtype)
         signs = self.op(f"fcmp olt {t} {self.op(f'fmul {t} {r}, {b}')}, {zero}")
         moved = self.op(f"fadd {t} {r}, {b}")
-        return self.op(f"select {self.m.type(dt.vector('bool', n))} {signs}, {t} {moved}, {t} {r}")
-
-    def m_constant(self, value: Any, dtype: str) -> str:
-        """A constant of a type, vectors included."""
-        n, element = dt.lanes(dtype), dt.element(dtype)
-        text = self.constant(value, element)
-        return text if n == 1 else self.splat(self.m.type(element), text, n)
+        return self.op(f"select {self.bools(dtype)} {signs}, {t} {moved}, {t} {r}")
 
     def _shift(self, op: str, dtype: str, a: str, b: str) -> str:
         """Shifting by the width or more gives 0 (or the sign), not an undefined value."""
@@ -125,28 +115,27 @@ class Values(Memory):
         how = "shl" if op == "<<" else "ashr" if dt.is_signed(dtype) else "lshr"
         if b[0] != "%":
             return self.op(f"{how} {t} {a}, {b}")
-        bools = self.m.type(dt.vector("bool", dt.lanes(dtype)))
-        fits = self.op(f"icmp ult {t} {b}, {self.m_constant(bits, dtype)}")
+        bools = self.bools(dtype)
+        fits = self.op(f"icmp ult {t} {b}, {self.constant(bits, dtype)}")
         if how == "ashr":
-            b = self.op(f"select {bools} {fits}, {t} {b}, {t} {self.m_constant(bits - 1, dtype)}")
+            b = self.op(f"select {bools} {fits}, {t} {b}, {t} {self.constant(bits - 1, dtype)}")
             return self.op(f"ashr {t} {a}, {b}")
-        b = self.op(f"select {bools} {fits}, {t} {b}, {t} {self.m_constant(0, dtype)}")
+        b = self.op(f"select {bools} {fits}, {t} {b}, {t} {self.constant(0, dtype)}")
         moved = self.op(f"{how} {t} {a}, {b}")
-        return self.op(f"select {bools} {fits}, {t} {moved}, {t} {self.m_constant(0, dtype)}")
+        return self.op(f"select {bools} {fits}, {t} {moved}, {t} {self.constant(0, dtype)}")
 
     def _divide_values(self, op: str, dtype: str, a: str, b: str) -> str:
         """Integer division. Dividing by zero gives 0 and `min / -1` wraps; neither may stop the process."""
-        t, n = self.m.type(dtype), dt.lanes(dtype)
-        bools = self.m.type(dt.vector("bool", n))
+        t, bools = self.m.type(dtype), self.bools(dtype)
         quotient, signed = op in ("//", "truncdiv"), dt.is_signed(dtype)
-        zero, one = self.m_constant(0, dtype), self.m_constant(1, dtype)
+        zero, one = self.constant(0, dtype), self.constant(1, dtype)
         known = _safe_divisor(b)
         divisor = b
         if not known:
             none = self.op(f"icmp eq {t} {b}, {zero}")
             bad = none
             if signed:
-                minus = self.op(f"icmp eq {t} {b}, {self.m_constant(-1, dtype)}")
+                minus = self.op(f"icmp eq {t} {b}, {self.constant(-1, dtype)}")
                 bad = self.op(f"or {bools} {none}, {minus}")
             divisor = self.op(f"select {bools} {bad}, {t} {one}, {t} {b}")
         if not signed:
@@ -181,7 +170,7 @@ class Values(Memory):
             return half.convert(self, x, source, target)
         s, t = self.m.type(source), self.m.type(target)
         if b == "bool":
-            return self.compare("!=", source, x, self.m_constant(0, source))
+            return self.compare("!=", source, x, self.constant(0, source))
         if dt.is_float(a):
             return self._from_float(x, source, target)
         if dt.is_float(b):
@@ -310,7 +299,7 @@ def _not(c: Values, e: Not) -> str:
     a = c.value(e.a)
     if a in ("true", "false"):
         return "false" if a == "true" else "true"
-    return c.op(f"xor {c.m.type(e.dtype)} {a}, {c.m_constant(True, e.dtype)}")
+    return c.op(f"xor {c.m.type(e.dtype)} {a}, {c.constant(True, e.dtype)}")
 
 
 def _select(c: Values, e: Select | Call) -> str:

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
 
 from ...core import dtype as dt
 from ...core.error import BuildError
@@ -26,6 +28,8 @@ from .machine import compiling_for
 from .pool import checked_threads, in_parallel
 from .printer import NumbaPrinter, has_vectors
 from .text import module_text, pieces
+
+T = TypeVar("T")
 
 _compiled: dict[str, Compiled] = {}
 
@@ -115,15 +119,30 @@ def _load(written: Written, key: str) -> Any:
 
     name, filename = f"tvmlab_numba_{key[:16]}", f"<tvmlab numba {key[:16]}>"
     linecache.cache[filename] = (len(written.text), None, written.text.splitlines(True), filename)
-    tree = ast.parse(written.text, filename)
+    tree = _parsed(written.text, filename)
     known = pieces()
     tree.body = [n for n in tree.body if not _in_prelude(n, known)]
     module = sys.modules[name] = ModuleType(name)
     for part in (vectors, arithmetic, functions):
         vars(module).update({k: v for k, v in vars(part).items() if not k.startswith("__")})
     vars(module)["__file__"] = filename
-    exec(builtins.compile(tree, filename, "exec"), vars(module))
+    exec(_limited(lambda: builtins.compile(tree, filename, "exec")), vars(module))
     return getattr(module, f"{written.entry}_kernel")
+
+
+def _parsed(text: str, filename: str) -> ast.Module:
+    return _limited(lambda: ast.parse(text, filename))
+
+
+def _limited(f: Callable[[], T]) -> T:
+    """Python's own limits on a source: 20 nested loops, 200 nested parentheses."""
+    try:
+        return f()
+    except (SyntaxError, MemoryError) as e:
+        raise BuildError(
+            "python-limit", f"this program is nested too deep for Python source: {getattr(e, 'msg', 'out of memory')}",
+            legal=["the target llvm"], hint="or fuse loops, or give parts of a long expression a te.compute of their own",
+        ) from None  # fmt: skip
 
 
 def _in_prelude(n: ast.stmt, known: Any) -> bool:
@@ -140,11 +159,10 @@ def _signature(fn: Function) -> tuple[Any, ...]:
     written = {x.buffer for x in walk(fn.body) if isinstance(x, Store)}
 
     def of(x: Buffer | Var) -> Any:
+        half = types.float32 if isinstance(x, Var) else types.uint16
+        element = {"bool": types.boolean, "float16": half}.get(x.dtype) or getattr(types, x.dtype)
         if isinstance(x, Var):
-            return (
-                types.float32 if x.dtype == "float16" else getattr(types, "boolean" if x.dtype == "bool" else x.dtype)
-            )
-        element = {"bool": types.boolean, "float16": types.uint16}.get(x.dtype) or getattr(types, x.dtype)
+            return element
         return types.Array(element, 1, "C", readonly=x not in written)
 
     return (*[of(x) for x in fn.params], *[types.int64 for _ in fn.sizes])
@@ -154,10 +172,8 @@ def _caller(
     fn: Function, kernel: Any, parallel: bool, threads: list[int]
 ) -> Callable[[Sequence[Any], Sequence[Any]], None]:
     """`call(arrays, scalars)`: buffers and numbers in the order of the parameters, then the sizes."""
-    import numpy as np
-
     kinds = ["number" if isinstance(x, Var) else "half" if x.dtype == "float16" else "array" for x in fn.params]
-    convert = [_number_type(np, x.dtype) for x in fn.params if isinstance(x, Var)] + [int] * len(fn.sizes)
+    convert = [_number_type(x.dtype) for x in fn.params if isinstance(x, Var)] + [int] * len(fn.sizes)
 
     def mixed(arrays: Sequence[Any], numbers: Sequence[Any]) -> None:
         memory, given = iter(arrays), iter([c(n) for c, n in zip(convert, numbers, strict=True)])
@@ -174,7 +190,7 @@ def _caller(
     return in_parallel(call, threads) if parallel else call
 
 
-def _number_type(np: Any, dtype: str) -> Any:
+def _number_type(dtype: str) -> Any:
     if dtype == "float16":
         return lambda x: np.float32(np.float16(x))
     return getattr(np, "bool_" if dt.is_bool(dtype) else dtype)

@@ -20,9 +20,9 @@ def make(kernel: Any, signature: tuple[Any, ...], text: str, target: Target) -> 
     from ..llvm import cache as disk
 
     with compiling_for(target):
-        where = disk.folder()
+        where = disk.folder("numba")
         name = _name(kernel, signature, text)
-        path = None if where is None else where.with_name("numba") / name[:2] / f"{name[2:]}.pickle"
+        path = None if where is None else where / name[:2] / f"{name[2:]}.pickle"
         stored = None if path is None else disk.read(path)
         if stored is not None and _restore(kernel, stored):
             return True

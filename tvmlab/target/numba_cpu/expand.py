@@ -14,9 +14,7 @@ from ...core.build import binary, const
 from ...core.node import (
     Alloc,
     Bin,
-    Broadcast,
     Buffer,
-    Call,
     Const,
     Evaluate,
     Expr,
@@ -27,7 +25,6 @@ from ...core.node import (
     Seq,
     Stmt,
     Store,
-    Var,
 )
 from ...core.walk import constant, map_children, replace, rewrite, seq, substitute, uses, walk
 
@@ -140,18 +137,7 @@ def _collect(e: Expr, factor: int, terms: dict[int, tuple[Expr, int]]) -> int:
 
 
 def small(b: Buffer) -> bool:
-    size = _size(b)
-    return size is not None and size * dt.nbytes(b.dtype) <= REGISTER_BYTES
-
-
-def _size(b: Buffer) -> int | None:
-    total = 1
-    for s in b.shape:
-        n = constant(s)
-        if n is None:
-            return None
-        total *= n
-    return total
+    return b.size is not None and b.size * dt.nbytes(b.dtype) <= REGISTER_BYTES
 
 
 Place = tuple[int, int]  # first element, lanes
@@ -162,8 +148,8 @@ def place(index: Expr) -> Place | None:
     if isinstance(index, Ramp):
         base = constant(index.base)
         return (base, index.count) if base is not None and constant(index.stride) == 1 else None
-    at = constant(index) if isinstance(index, Const) else None
-    return (at, 1) if at is not None else None
+    at = constant(index)
+    return None if at is None else (at, 1)
 
 
 def registers(s: Alloc) -> list[Place] | None:
@@ -217,6 +203,3 @@ def _straight(s: Stmt) -> Iterator[Stmt]:
         yield from _straight(s.body)
     else:
         yield s
-
-
-__all__ = ["Broadcast", "Call", "Var", "expand", "place", "registers", "written_first"]

@@ -9,12 +9,7 @@ from typing import Any
 
 from ...core.error import BuildError
 from ..base import Target
-
-LEVELS = {  # x86-64 levels: what the machine must have to run the code
-    "x86-64-v2": ("sse4.2", "popcnt"),
-    "x86-64-v3": ("avx2", "fma", "bmi2"),
-    "x86-64-v4": ("avx512f", "avx512bw", "avx512dq", "avx512vl"),
-}
+from ..llvm.jit import lacking
 
 
 @contextmanager
@@ -33,7 +28,9 @@ def compiling_for(target: Target) -> Iterator[None]:
     if not target.cpu and not target.features:
         yield
         return
-    _check(target.cpu)
+    if missing := lacking(target.cpu):
+        lacks = ", ".join(missing)
+        raise BuildError("cpu-too-new", f"this machine cannot run code for `{target.cpu}`: its CPU lacks {lacks}")
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.registry import cpu_target
 
@@ -76,12 +73,3 @@ def _generator(cpu: str, features: str) -> Any:
         return codegen.JITCPUCodegen(f"tvmlab.{cpu or 'host'}")
     finally:
         config.CPU_NAME, config.CPU_FEATURES = kept
-
-
-def _check(cpu: str) -> None:
-    import llvmlite.binding as llvm
-
-    have = dict(llvm.get_host_cpu_features())
-    missing = [f for f in LEVELS.get(cpu, ()) if not have.get(f)]
-    if missing:
-        raise BuildError("cpu-too-new", f"this machine cannot run code for `{cpu}`: its CPU lacks {', '.join(missing)}")

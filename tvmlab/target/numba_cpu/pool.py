@@ -90,6 +90,6 @@ def raise_flag() -> Any:
 
     @njit("boolean(intp)")
     def flag(address: int) -> Any:
-        return swap(address)
+        return swap(address)  # type: ignore[call-arg]  # Numba itself passes the typing context
 
     return flag

@@ -34,7 +34,7 @@ from ...core.node import (
 from ...core.text import ATOM, PRECEDENCE
 from ...core.walk import constant, walk
 from ..pylike import EXPR, UNARY, Printed, PyPrinter, libm_name, pure_index
-from ..pymath import COMPOSED, HELPERS, MATH
+from ..pylike.maths import COMPOSED, HELPERS, MATH
 from .expand import Place, place, registers, written_first
 from .share import Shared
 from .text import OPERATORS, pieces

@@ -122,12 +122,8 @@ def wrapper(fn: Function, p: PyPrinter, entry: str) -> list[str]:
 
 def describe(fn: Function, p: PyPrinter) -> str:
     return "; ".join(
-        f"{p.names(x)}: {x.dtype}" + (shape_text(logical(x)) if isinstance(x, Buffer) else "") for x in fn.params
+        f"{p.names(x)}: {x.dtype}" + (shape_text(x.owner) if isinstance(x, Buffer) else "") for x in fn.params
     )
-
-
-def logical(b: Buffer) -> Buffer:
-    return b.logical or b
 
 
 def shape_text(b: Buffer) -> str:
@@ -136,10 +132,10 @@ def shape_text(b: Buffer) -> str:
 
 def check(b: Buffer, p: PyPrinter, bound: set[Var]) -> list[str]:
     """Refuse another dtype, rank, shape or layout; bind the sizes that the shape tells."""
-    name, shape = p.names(b), logical(b).shape
+    name, shape = p.names(b), b.owner.shape
     lines = [
         f'assert {name}.dtype == "{b.dtype}" and {name}.ndim == {len(shape)}, '
-        f'"{name} must be {b.dtype}{shape_text(logical(b))}"'
+        f'"{name} must be {b.dtype}{shape_text(b.owner)}"'
     ]
     for d, extent in enumerate(shape):
         if isinstance(extent, Var) and extent not in bound:
@@ -150,7 +146,7 @@ def check(b: Buffer, p: PyPrinter, bound: set[Var]) -> list[str]:
         lines.append(
             f'assert {name}.shape == ({wanted}), f"{name} must have the shape {{({wanted})}}, not {{{name}.shape}}"'
         )
-    if logical(b).strides is None:
+    if b.owner.strides is None:
         lines.append(f'assert {name}.flags.c_contiguous, "{name} must be C-contiguous"')
     return lines
 
@@ -158,7 +154,7 @@ def check(b: Buffer, p: PyPrinter, bound: set[Var]) -> list[str]:
 def stride_size(fn: Function, v: Var, p: PyPrinter) -> list[str]:
     """A size that is a stride or an offset of a buffer, not an extent."""
     for b in fn.buffers:
-        for d, s in enumerate(logical(b).strides or ()):
+        for d, s in enumerate(b.owner.strides or ()):
             if s is v:
                 return [f"{p.names(v)} = {p.names(b)}.strides[{d}] // {p.names(b)}.itemsize"]
     return [f"{p.names(v)} = 0"]
@@ -169,7 +165,7 @@ def flattened(x: Buffer | Var, p: PyPrinter) -> str:
     if isinstance(x, Var):
         return f"np.float32(np.float16({name}))" if x.dtype == "float16" else f"{p.scalar_type(x.dtype)}({name})"
     flat = f"{name}.reshape(-1)"
-    if logical(x).strides is not None:
+    if x.owner.strides is not None:
         span = f"{name}.size and 1 + sum((n - 1) * s for n, s in zip({name}.shape, {name}.strides)) // {name}.itemsize"
         flat = f"np.lib.stride_tricks.as_strided({name}, ({span},), ({name}.itemsize,))"
     return f"{flat}.view(np.uint16)" if x.dtype == "float16" else flat

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..core.build import binary, cast, negate
-from ..core.node import Call, Expr
+from ...core.build import binary, cast, negate
+from ...core.node import Call, Expr
 
 # Functions of one or two numbers, as Numba and Python know them; `{0}` and `{1}` are the arguments.
 MATH: dict[str, str] = {
@@ -22,10 +22,6 @@ MATH: dict[str, str] = {
 }  # fmt: skip
 # Those that Python has no function for: a function of the prelude, of the same name but for the ones renamed here.
 HELPERS = {"round": "round_away", "popcount": "popcount", "clz": "leading_zeros"}
-LIBM = {
-    **{n: n for n in MATH if n not in ("abs", "isnan", "isinf", "isfinite")},
-    "round": "round", "rint": "nearbyint", "exp10": "exp10",
-}  # fmt: skip
 
 
 def _sigmoid(x: Expr) -> Expr:
