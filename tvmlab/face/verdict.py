@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ..core.error import LabError
+from ..core.error import LabError, ScheduleTypeError
 from ..core.hooks import Shown
 from ..core.node import REDUCE, IterVar
 from ..core.text import show_program
@@ -219,6 +219,8 @@ ORDER = (
 
 def moves(schedule: Schedule, stage: Stage, axis: IterVar | None) -> Moves:
     """What may be done to a loop (or a stage), in a fixed order, each with its verdict; nothing is left out."""
+    if axis is not None and not isinstance(axis, IterVar):
+        raise ScheduleTypeError("argument-kind", f"moves: `axis` must be an axis, not {axis!r}")
     offered = _axis_moves(schedule.state, stage, axis) if axis is not None else _stage_moves(schedule.state, stage)
     offered.sort(key=lambda m: ORDER.index(m.primitive))
     return Moves((m, verdict(schedule, m.primitive, m.args)) for m in offered)

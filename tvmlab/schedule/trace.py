@@ -67,7 +67,7 @@ class Trace:
 
     def prefix(self, length: int) -> Trace:
         """The trace of the first `length` steps."""
-        if not 0 <= length <= self.length:
+        if not isinstance(length, int) or not 0 <= length <= self.length:
             raise ScheduleError("no-such-step", f"the trace has {self.length} steps; there is no prefix of {length}")
         node = self
         while node.length > length:
