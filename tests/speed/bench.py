@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from tvmlab.runtime.array import aligned
+
 from .peers import Missing, Peer
 from .rounds import Spread, Timer, Times, interleaved
 
@@ -111,9 +113,12 @@ def agree(what: str, result: Any, expected: Any) -> float:
 
 
 def random_arrays(args: Sequence[Any], seed: int = 0) -> list[Any]:
-    """Arrays for the arguments of a schedule with constant shapes."""
+    """Arrays for the arguments of a schedule with constant shapes, aligned to 64 bytes as the peers' are."""
     draw = np.random.default_rng(seed)
-    return [draw.random([int(d.value) for d in a.shape]).astype(a.dtype) for a in args]
+    made = [aligned(tuple(int(d.value) for d in a.shape), np.dtype(a.dtype)) for a in args]
+    for array in made:
+        array[...] = draw.random(array.shape)
+    return made
 
 
 def built(make: Callable[[], Any], target: str) -> tuple[Any, Any, float]:
