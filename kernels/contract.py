@@ -64,13 +64,13 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 
 def declare(shapes: Any, subscripts: str = "", axes: Any = None, dtype: str = "float32") -> list[Any]:
     xs = [te.placeholder(s, dtype, name=n) for s, n in zip(shapes, "ABCD")]
-    return [*xs, einsum(subscripts, *xs) if subscripts else tensordot(*xs, axes)]
+    return [*xs, einsum(subscripts, *xs) if subscripts else tensordot(xs[0], xs[1], axes)]
 
 
 def reference(*xs: Any, subscripts: str = "", axes: Any = None, **shape: Any) -> Any:
     import numpy as np
 
-    return np.asarray(np.einsum(subscripts, *xs) if subscripts else np.tensordot(*xs, axes))
+    return np.asarray(np.einsum(subscripts, *xs) if subscripts else np.tensordot(xs[0], xs[1], axes))
 
 
 def schedule_cpu(outs: Any) -> Any:

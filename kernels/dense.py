@@ -37,8 +37,9 @@ def dense(data: Any, weight: Any, bias: Any = None, out_dtype: str | None = None
 def declare(batch: int, in_dim: int, out_dim: int, bias: bool = False, dtype: str = "float32") -> list[Any]:
     data = te.placeholder((batch, in_dim), dtype, name="data")
     weight = te.placeholder((out_dim, in_dim), dtype, name="weight")
-    b = [te.placeholder((out_dim,), dtype, name="bias")] if bias else []
-    return [data, weight, *b, dense(data, weight, *b)]
+    b = te.placeholder((out_dim,), dtype, name="bias") if bias else None
+    given = [data, weight] if b is None else [data, weight, b]
+    return [*given, dense(data, weight, b)]
 
 
 def reference(data: Any, weight: Any, bias: Any = 0, /, **shape: Any) -> Any:

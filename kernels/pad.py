@@ -69,7 +69,8 @@ def reference(
     widths = list(zip(before, before if after is None else after))
     if mode == "CONSTANT":
         return np.pad(x, widths, constant_values=value)
-    return np.pad(x, widths, mode=mode.lower())
+    named: Any = mode.lower()
+    return np.pad(x, widths, mode=named)
 
 
 def schedule_cpu(outs: Any) -> Any:

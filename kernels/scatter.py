@@ -95,7 +95,9 @@ def reference(x: Any, at: Any, updates: Any, /, op: str, how: Any, **shape: Any)
     import numpy as np
 
     made = x.copy()
-    fold = {"update": lambda a, b: b, "add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
+    fold: dict[str, Any] = {
+        "update": lambda a, b: b, "add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum,
+    }  # fmt: skip
     combine = fold[how.get("mode", how.get("reduction", "update"))]
     for n in np.ndindex(*(at.shape[1:] if op == "scatter_nd" else at.shape)):
         if op == "scatter_nd":

@@ -130,7 +130,8 @@ class Writer:
     def bits(self, dtype: str, depth: int) -> Any:
         a, b = self.make(dtype, depth), self.make(dtype, depth)
         by = tir.const(self.rng.randrange(dt.bits(dtype)), dtype) if self.rng.random() < 0.5 else b
-        return self.rng.choice((lambda: a & b, lambda: a | b, lambda: a ^ b, lambda: ~a, lambda: a << by, lambda: a >> by))()
+        made = (lambda: a & b, lambda: a | b, lambda: a ^ b, lambda: ~a, lambda: a << by, lambda: a >> by)
+        return self.rng.choice(made)()
 
     def count(self, dtype: str, depth: int) -> Any:
         return te.popcount(self.make(dtype, depth)) if self.rng.random() < 0.5 else te.abs(self.make(dtype, depth))
@@ -217,7 +218,8 @@ def disagreements(seed: int, targets: Sequence[str], depth: int = 4) -> list[str
         if len(at):
             k = at[0]
             read = ", ".join(f"{t.name}={a[k]!r}" for t, a in zip(case.args, case.arrays, strict=False))
-            found.append(f"seed {seed} on {target}: {got[k]!r}, interp {wanted[k]!r} at i={k} with {read}\n    {case.made}")
+            results = f"{got[k]!r}, interp {wanted[k]!r}"
+            found.append(f"seed {seed} on {target}: {results} at i={k} with {read}\n    {case.made}")
     return found
 
 

@@ -248,7 +248,7 @@ i = te.compute((4,), lambda i: A[i, 0]).op.axis[0]
 @pytest.mark.parametrize(
     "call, kind, message",
     [
-        (lambda: te.reduce_axis((0, 4, 2)), TypeError, "a domain is (begin, end), not (0, 4, 2)"),
+        (lambda: te.reduce_axis((0, 4, 2)), TypeError, "a domain is (begin, end) or an extent, not (0, 4, 2)"),
         (lambda: te.reduce_axis(None), TypeError, "a domain is (begin, end) or an extent, not None"),
         (lambda: te.reduce_axis((8, 0)), TVMError, "a domain's end must not lie before its begin: (8, 0)"),
         (

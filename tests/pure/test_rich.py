@@ -75,6 +75,15 @@ def test_the_margin_says_which_stage_a_line_computes():
     assert f"color:{local};font-weight:bold" in html, "the stage bears the colour of its lines"
 
 
+def test_a_guard_goes_with_the_line_below():
+    A = te.placeholder((10,), name="A")
+    C = te.compute((10,), lambda i: A[i] + 1, name="C")
+    s = te.create_schedule(C.op)
+    s[C].split(C.op.axis[0], factor=4)
+    nodes = [node for _, _, node in rich.program_lines(tvmlab.lower(s, [A, C], simple_mode=True))]
+    assert rich.owners(nodes) == ["", "C", "C", "C", "C"], "def, for, for, if, store"
+
+
 def test_open_obligations_and_what_would_close_them():
     A = te.placeholder((8,), name="A")
     B = te.compute((8,), lambda i: A[i] + 1, name="B")
@@ -130,15 +139,15 @@ def test_verdicts_and_moves():
     assert words(html).startswith(
         "illegal : cannot vectorize `k` in stage C.local iterations k = 0 and k = 1 both update C.local"
     )
-    assert "s[C.local].vectorize(j.c)" in words(html)
+    assert "s[T].vectorize(j.c)" in words(html)
     assert f"border-left:3px solid {rich.RED}" in html
     assert f"border-left:3px solid {rich.GREEN}" in shown(s.verdict("unroll", T, k))[1]
 
     moves = s.moves(T, k)
     lines = shown(moves)[0].splitlines()
     assert len(lines) == len(moves) == shown(moves)[1].count("<tr>")
-    assert any(re.match(r"x s\[C\.local\]\.vectorize\(k\) +cannot vectorize `k`", line) for line in lines)
-    assert any(re.match(r"\+ s\.rfactor\(C\.local, k\) +legal", line) for line in lines)
+    assert any(re.match(r"x s\[T\].vectorize\(k\) +cannot vectorize `k`", line) for line in lines)
+    assert any(re.match(r"\+ s\.rfactor\(T, k\) +legal", line) for line in lines)
 
 
 def successor(x):

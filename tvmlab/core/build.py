@@ -70,6 +70,13 @@ def _dtype_of(value: Any) -> str:
     raise TypeError(f"cannot make an expression of {value!r} ({type(value).__name__})")
 
 
+def text(value: Any, what: str) -> str:
+    """`value`, which must be a string: `what` it is for."""
+    if not isinstance(value, str):
+        raise TypeError(f"{what} must be a string, not {value!r}")
+    return value
+
+
 def to_expr(value: Any, dtype: str | None = None) -> Expr:
     """Anything a person may write where an expression is meant: numbers, axes, rank-0 tensors, tensor elements."""
     if isinstance(value, Expr):

@@ -6,6 +6,7 @@ import math
 import re
 import struct
 from functools import cache
+from typing import Any
 
 ELEMENTS = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
@@ -29,9 +30,18 @@ def parse(dtype: str) -> tuple[str, int, int]:
     raise TypeError(f"unknown dtype `{dtype}`; the data types are {', '.join(ELEMENTS)}, and vectors such as float32x4")
 
 
+def canonical(dtype: Any) -> str:
+    """The one spelling of a data type: `uint1` -> `bool`, `float32x1` -> `float32`; also of NumPy's own types."""
+    if not isinstance(dtype, str):
+        name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None)
+        if not isinstance(name, str) or callable(dtype) and not isinstance(dtype, type):
+            raise TypeError(f"a dtype is a string such as 'float32', not {dtype!r}")
+        dtype = name
+    return _canonical(dtype)
+
+
 @cache
-def canonical(dtype: str) -> str:
-    """The one spelling of a data type: `uint1` -> `bool`, `float32x1` -> `float32`."""
+def _canonical(dtype: str) -> str:
     stem, bits, lanes = parse(dtype)
     element = stem if stem in ("bool", "handle") else f"{stem}{bits}"
     return element if lanes == 1 else f"{element}x{lanes}"

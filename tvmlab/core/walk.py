@@ -191,7 +191,7 @@ def same(a: Any, b: Any, names: dict[Any, Any] | None = None) -> bool:
 
 
 def fingerprint(x: Any, numbers: dict[Any, int] | None = None) -> Any:
-    """A hashable form of the structure: equal where `same` is true. Variables, buffers and axes count by their order."""
+    """A hashable form of the structure, equal where `same` is true: variables, buffers and axes count by order."""
     numbers = {} if numbers is None else numbers
     if isinstance(x, Node) and not isinstance(x, Var):
         return (type(x).__name__, *[fingerprint(getattr(x, f), numbers) for f in x.FIELDS if f != "origin"])

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..core.build import as_bool, binary, const, to_expr
+from ..core import dtype as dt
+from ..core.build import as_bool, binary, const, text, to_expr
 from ..core.error import ExpressionError, TVMError
 from ..core.intrin import max_value, min_value
 from ..core.node import REDUCE, Combiner, Const, Expr, IterVar, Load, Range, Reduce, Var
@@ -16,24 +17,24 @@ def as_range(dom: Any) -> Range:
     """(begin, end), a Range, or an extent."""
     if isinstance(dom, Range):
         return dom
-    if isinstance(dom, (tuple, list)):
-        if len(dom) != 2:
-            raise TypeError(f"a domain is (begin, end), not {dom!r}")
-        begin, end = to_expr(dom[0]), to_expr(dom[1])
-        extent = binary("-", end, begin)
-        if isinstance(extent, Const) and extent.value < 0:
-            raise TVMError(f"a domain's end must not lie before its begin: {dom!r}")
-        return Range(begin, extent)
+    pair = dom if isinstance(dom, (tuple, list)) else (0, dom)
     try:
-        return Range(const(0), to_expr(dom))
-    except TypeError:
+        begin, end = map(to_expr, pair)
+    except (TypeError, ValueError):
         raise TypeError(f"a domain is (begin, end) or an extent, not {dom!r}") from None
+    for e in (begin, end):
+        if not dt.is_int(e.dtype):
+            raise TVMError(f"a domain's begin and end are integers, not {e!r} ({e.dtype})")
+    extent = binary("-", end, begin)
+    if isinstance(extent, Const) and extent.value < 0:
+        raise TVMError(f"a domain's end must not lie before its begin: {dom!r}")
+    return Range(begin, extent)
 
 
 def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "") -> IterVar:
     """An axis to fold over, from `dom[0]` to `dom[1]` (exclusive)."""
     domain = as_range(dom)
-    return IterVar(domain, Var(name, domain.extent.dtype), REDUCE, thread_tag)
+    return IterVar(domain, Var(text(name, "the name of a reduce axis"), domain.extent.dtype), REDUCE, thread_tag)
 
 
 def comm_reducer(fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str = "reduce") -> Reducer:
@@ -68,6 +69,9 @@ class Reducer:
 
     def fold(self, values: list[Any]) -> Any:
         """The combiner applied to values right away: r(a, b, c)."""
+        for v in values[1:]:
+            if isinstance(v, (list, tuple, str)) and not isinstance(values[0], (list, tuple)):
+                raise TypeError(f"{self.name}: the axis is a te.reduce_axis, or a list of them, not {v!r}")
         total = values[0]
         for v in values[1:]:
             total = self.fcombine(total, v)

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from ..core import dtype as dt
+from ..core.build import text
 from ..core.error import ExpressionError
 from ..core.node import THREAD, IterVar, Var
 from .reduce import as_range
@@ -17,12 +18,12 @@ _TAG = re.compile(r"(blockIdx|threadIdx)\.[xyz]|vthread(\.\w+|\d*)|cthread|pipel
 
 def var(name: str = "tindex", dtype: str = "int32") -> Var:
     """A free scalar variable: a size in a shape, or a parameter."""
-    return Var(name, dt.canonical(dtype))
+    return Var(text(name, "the name of a variable"), dt.canonical(dtype))
 
 
 def size_var(name: str = "size", dtype: str = "int32") -> Var:
     """A free variable known to be >= 0."""
-    return Var(name, dt.canonical(dtype), True)
+    return Var(text(name, "the name of a variable"), dt.canonical(dtype), True)
 
 
 def thread_axis(dom: Any = None, tag: str = "", name: str = "") -> IterVar:
@@ -33,7 +34,7 @@ def thread_axis(dom: Any = None, tag: str = "", name: str = "") -> IterVar:
     """
     if isinstance(dom, str):
         dom, tag = None, dom
-    if not tag:
+    if not tag or not isinstance(tag, str):
         raise ValueError(f"a thread axis needs a tag: {', '.join(THREAD_TAGS)}")
     if not _TAG.fullmatch(tag):
         raise ExpressionError("unknown-thread-tag", f"there are no threads called `{tag}`", legal=THREAD_TAGS)

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..core import dtype as dt
 from ..core.affine import lin, loads
-from ..core.build import to_expr
+from ..core.build import text, to_expr
 from ..core.error import ExpressionError, TVMError
 from ..core.hooks import Shown
 from ..core.node import DATA, REDUCE, Expr, IterVar, Load, Operand, Range, Reduce, Var
@@ -28,7 +28,7 @@ class Operation:
     kind = "operation"
 
     def __init__(self, name: str, tag: str = "", attrs: dict[str, Any] | None = None) -> None:
-        self.name, self.tag, self.attrs = name, tag, Attrs(attrs)
+        self.name, self.tag, self.attrs = text(name, "the name of a tensor"), tag, Attrs(attrs)
         self.outputs: tuple[Tensor, ...] = ()
         self.axis: tuple[IterVar, ...] = ()
         self.reduce_axis: tuple[IterVar, ...] = ()
@@ -184,8 +184,9 @@ def read(tensor: Tensor, indices: Sequence[Any]) -> Load:
         )
     made = tuple(to_expr(i) for i in indices)
     for i in made:
-        if dt.is_float(i.dtype):
-            message = f"an index of {tensor.name} is a float: {i!r}"
+        if not dt.is_int(i.dtype):
+            kind = "a float" if dt.is_float(i.dtype) else "a bool" if dt.is_bool(i.dtype) else "no integer"
+            message = f"an index of {tensor.name} is {kind}: {i!r}"
             raise ExpressionError("float-index", message, hint="cast it to int32")
     return Load(tensor, made, tensor.dtype)
 
@@ -263,7 +264,8 @@ def _check_size(op: ComputeOp) -> None:
         raise ExpressionError(
             "expression-size",
             f"the expression of {op.name} is {shorter(total)} nodes long, the limit is {SIZE_LIMIT}",
-            hint="a part that is used several times is computed each time: give it a te.compute of its own and read that",
+            hint="a part that is used several times is computed each time: give it a te.compute of its own and read "
+            "that",
         )
 
 
@@ -299,7 +301,7 @@ def _check_bodies(op: ComputeOp) -> None:
 
 def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder") -> Tensor:
     """An input tensor. `shape`: a tuple, or one extent for a vector; dtype float32 unless given."""
-    return PlaceholderOp(name, shape_of(shape), dt.canonical(dtype or "float32")).output(0)
+    return PlaceholderOp(name, shape_of(shape), dt.canonical("float32" if dtype is None else dtype)).output(0)
 
 
 def shape_of(shape: Any) -> tuple[Expr, ...]:
@@ -340,6 +342,8 @@ def axis_of(extent: Expr, name: str, kind: int = DATA, lo: Any = 0) -> IterVar:
 
 def axis_names(f: Callable[..., Any], ndim: int, varargs_names: Sequence[str] | None = None) -> list[str]:
     """The names a compute's lambda gives its axes; `*i` names the rest i0, i1, ..."""
+    if not callable(f):
+        raise TypeError(f"te.compute takes a function of the axes, such as `lambda i: A[i] + 1`, not {f!r}")
     parameters = list(inspect.signature(f).parameters.values())
     bad = [p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD) or p.default is not p.empty]
     if bad:
@@ -381,7 +385,7 @@ def compute(
         return body.tensor_compute(name, dims, axis, tag, attrs)
     if len(names) < len(dims):
         raise TypeError(counts)
-    bodies = [_body(name, b) for b in (body if isinstance(body, (tuple, list)) else (body,))]
+    bodies = [_body(name, b) for b in (body if isinstance(body, (tuple, list)) and body else (body,))]
     kept = (str, int, float, bool, list, tuple, dict)
     plain = {k: v if isinstance(v, kept) else str(v) for k, v in (attrs or {}).items()}
     op = ComputeOp(name, axis, bodies, tag, plain)
@@ -391,7 +395,10 @@ def compute(
 def _body(name: str, value: Any) -> Expr:
     """What the function of a compute gave, as an expression."""
     try:
-        return to_expr(value)
+        made = to_expr(value)
+        if made.dtype != "handle":
+            return made
+        raise TypeError
     except TypeError:
         raise TypeError(
             f"te.compute {name}: the function must return an expression, several of them, or a tensor intrinsic's "

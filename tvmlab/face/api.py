@@ -15,7 +15,7 @@ from ..core.error import BuildError, ScheduleTypeError, TVMError
 from ..core.node import Alloc, Buffer
 from ..core.program import Function, Program
 from ..core.text import show
-from ..core.walk import constant, walk
+from ..core.walk import walk
 from ..expr.tensor import PlaceholderOp
 from ..lowering import pipeline
 from ..lowering.config import DEFAULT, Config
@@ -131,15 +131,14 @@ def create_prim_func(ops: Any, index_dtype_override: str | None = None) -> Funct
 
 def refuse_huge(program: Program) -> None:
     """A temporary that this machine's memory cannot hold is refused before anything runs."""
-    found = [x.buffer for x in walk(program.body) if isinstance(x, Alloc)]
-    for b in found:
-        extent = constant(b.shape[0]) if len(b.shape) == 1 else None
-        needed = (extent or 0) * dt.nbytes(b.dtype) * dt.lanes(b.dtype)
+    for b in (x.buffer for x in walk(program.body) if isinstance(x, Alloc)):
+        needed = (b.size or 0) * dt.nbytes(b.dtype) * dt.lanes(b.dtype)
         if needed > memory():
-            shape = ", ".join(show(n) for n in (b.logical or b).shape)
+            shape = ", ".join(show(n) for n in b.owner.shape)
+            wanted, there = needed / 2**30, memory() / 2**30
             raise BuildError(
                 "too-much-memory",
-                f"`{b.name}` ({b.dtype}[{shape}]) takes {needed / 2**30:.3g} GiB, this machine has {memory() / 2**30:.3g}",
+                f"`{b.name}` ({b.dtype}[{shape}]) takes {wanted:.3g} GiB, this machine has {there:.3g}",
                 hint=f"compute it in parts: s[{b.name}].compute_at(consumer, axis)",
             )
 

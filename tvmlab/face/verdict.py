@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ..core.error import LabError
+from ..core.error import LabError, ScheduleTypeError
 from ..core.hooks import Shown
 from ..core.node import REDUCE, IterVar
 from ..core.text import show_program
@@ -163,7 +163,7 @@ def _candidates(state: State, stage: Stage, primitive: str, args: dict[str, Any]
         found = [_on(state, stage, primitive, a) for a in ordered]
         if isinstance(axis, IterVar) and axis.iter_type == REDUCE and axis in stage.leaves:
             tensor = stage.op.outputs[0]
-            text = f"s.rfactor({stage.name}, {called(state, axis)})"
+            text = f"s.rfactor({stage.called}, {called(state, axis)})"
             found.append(Move("rfactor", {"tensor": tensor, "axis": axis}, text))
     elif primitive == "split" and isinstance(axis, IterVar):
         found = [_split(state, stage, axis, f) for f in divisors(axis)]
@@ -175,16 +175,16 @@ def _candidates(state: State, stage: Stage, primitive: str, args: dict[str, Any]
 
 
 def _on(state: State, stage: Stage, primitive: str, axis: IterVar) -> Move:
-    return Move(primitive, {"stage": stage.index, "var": axis}, f"s[{stage.name}].{primitive}({called(state, axis)})")
+    return Move(primitive, {"stage": stage.index, "var": axis}, f"s[{stage.called}].{primitive}({called(state, axis)})")
 
 
 def _split(state: State, stage: Stage, axis: IterVar, factor: int) -> Move:
-    text = f"s[{stage.name}].split({called(state, axis)}, factor={factor})"
+    text = f"s[{stage.called}].split({called(state, axis)}, factor={factor})"
     return Move("split", {"stage": stage.index, "parent": axis, "factor": factor}, text)
 
 
 def _together(state: State, stage: Stage, primitive: str, a: IterVar, b: IterVar) -> Move:
-    text = f"s[{stage.name}].{primitive}({called(state, a)}, {called(state, b)})"
+    text = f"s[{stage.called}].{primitive}({called(state, a)}, {called(state, b)})"
     return Move(primitive, {"stage": stage.index, "axes": (a, b)}, text)
 
 
@@ -194,7 +194,8 @@ def _places(state: State, stage: Stage) -> list[Move]:
     for reader in state.consumers(stage.op):
         for a in reader.leaves:
             args = {"stage": stage.index, "parent": reader.index, "scope": a}
-            found.append(Move("compute_at", args, f"s[{stage.name}].compute_at(s[{reader.name}], {called(state, a)})"))
+            text = f"s[{stage.called}].compute_at(s[{reader.called}], {called(state, a)})"
+            found.append(Move("compute_at", args, text))
     return found
 
 
@@ -218,6 +219,8 @@ ORDER = (
 
 def moves(schedule: Schedule, stage: Stage, axis: IterVar | None) -> Moves:
     """What may be done to a loop (or a stage), in a fixed order, each with its verdict; nothing is left out."""
+    if axis is not None and not isinstance(axis, IterVar):
+        raise ScheduleTypeError("argument-kind", f"moves: `axis` must be an axis, not {axis!r}")
     offered = _axis_moves(schedule.state, stage, axis) if axis is not None else _stage_moves(schedule.state, stage)
     offered.sort(key=lambda m: ORDER.index(m.primitive))
     return Moves((m, verdict(schedule, m.primitive, m.args)) for m in offered)
@@ -235,19 +238,19 @@ def _axis_moves(state: State, stage: Stage, axis: IterVar) -> list[Move]:
             found.append(_tile(state, stage, axis, inner))
     if axis.iter_type == REDUCE:
         args = {"tensor": stage.op.outputs[0], "axis": axis}
-        found.append(Move("rfactor", args, f"s.rfactor({stage.name}, {called(state, axis)})"))
+        found.append(Move("rfactor", args, f"s.rfactor({stage.called}, {called(state, axis)})"))
     return found
 
 
 def _tile(state: State, stage: Stage, x: IterVar, y: IterVar) -> Move:
     factors = [next((f for f in divisors(a) if f <= 32), 2) for a in (x, y)]
-    text = f"s[{stage.name}].tile({called(state, x)}, {called(state, y)}, {factors[0]}, {factors[1]})"
+    text = f"s[{stage.called}].tile({called(state, x)}, {called(state, y)}, {factors[0]}, {factors[1]})"
     args = {"stage": stage.index, "x_parent": x, "y_parent": y, "x_factor": factors[0], "y_factor": factors[1]}
     return Move("tile", args, text)
 
 
 def _stage_moves(state: State, stage: Stage) -> list[Move]:
-    name = stage.name
+    name = stage.called
     found = [
         Move(p, {"stage": stage.index}, f"s[{name}].{p}()") for p in ("compute_inline", "compute_root", "double_buffer")
     ]
@@ -257,7 +260,7 @@ def _stage_moves(state: State, stage: Stage) -> list[Move]:
     found.append(Move("cache_write", {"tensor": tensor, "scope": "local"}, f's.cache_write({name}, "local")'))
     readers = [s for s in state.consumers(stage.op) if outputs[0] in s.op.inputs]
     args = {"tensor": outputs[0], "scope": "local", "readers": [s.op for s in readers]}
-    listed = ", ".join(s.name for s in readers)
+    listed = ", ".join(s.called for s in readers)
     found.append(Move("cache_read", args, f's.cache_read({name}, "local", [{listed}])'))
     if not stage.is_output and not is_input(stage):
         others = [x for x in ("global", "local") if x != (stage.scope or "global")]

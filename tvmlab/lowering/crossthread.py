@@ -94,7 +94,7 @@ def _check(stage: Stage, r: Reduce, data: list[IterVar], tail: tuple[IterVar, ..
         raise ScheduleError(
             "cross-thread-order",
             f"the reduction of {stage.name} runs on threads: its data loops must stand outside its reduction loops",
-            hint=f"s[{stage.name}].reorder(<data axes>, <reduction axes>)",
+            hint=f"s[{stage.called}].reorder(<data axes>, <reduction axes>)",
         )
     if r.init:
         raise ScheduleError("cross-thread-init", f"the reduction of {stage.name} has an init and cannot run on threads")

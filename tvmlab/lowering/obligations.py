@@ -6,19 +6,25 @@ intrinsic), and so do the passes: `pipeline.problems` has all of them.
 
 from __future__ import annotations
 
-from ..core.affine import Lin, lin, to_expr
+from collections.abc import Iterator
+from typing import Any
+
+from ..core.affine import Facts, Lin, lin, number, to_expr
+from ..core.affine import bounds as bounds_of
+from ..core.build import is_const
 from ..core.error import ScheduleError
-from ..core.node import IterVar
+from ..core.node import Expr, IterVar, Load, Reduce, Select
 from ..core.text import show
+from ..core.walk import children, constant
 from ..schedule.guard import loop_lines, name, named, place
 from ..schedule.scopes import is_virtual, rank, thread_key, thread_rank
-from ..schedule.state import Stage, State, is_input
+from ..schedule.state import Stage, State, is_compute, is_input
 from .bounds import Bounds, Domain
 
 
 def of_bounds(bounds: Bounds) -> list[ScheduleError]:
     """Every open obligation, each with the stages concerned and what would meet it."""
-    return [*inlined(bounds), *outside(bounds), *threads(bounds), *scopes(bounds), *marks(bounds)]
+    return [*inlined(bounds), *unread(bounds), *outside(bounds), *threads(bounds), *scopes(bounds), *marks(bounds)]
 
 
 def _state(bounds: Bounds) -> State:
@@ -42,6 +48,67 @@ def inlined(bounds: Bounds) -> list[ScheduleError]:
             )
         )
     return found
+
+
+def unread(bounds: Bounds) -> list[ScheduleError]:
+    """Elements read of an inlined stage that it does not have: its expression has a value there, the stage none."""
+    found: list[ScheduleError] = []
+    state = _state(bounds)
+    for stage in state.in_order:
+        if stage.index in bounds.table or not is_compute(stage):
+            continue
+        for reader in filter(is_compute, state.consumers(stage.op)):
+            facts = _computed(bounds, reader)
+            if facts is not None:
+                for x in _certain_reads(reader.op.body, stage):  # type: ignore[attr-defined]
+                    found += _outside_of(stage, reader, x, facts)
+    return found
+
+
+def _computed(bounds: Bounds, stage: Stage) -> Facts | None:
+    """The ranges of a stage's axes, where they are numbers; None where nothing is computed."""
+    d, ranges = bounds.of.get(stage.index), {}
+    for a in stage.root_axes if d is not None else ():
+        if a.dom is None or d is None:
+            continue
+        low, n, begin, extent = d.low[a], d.sizes[a], lin(a.dom.min), lin(a.dom.extent)
+        if any(x.terms for x in (low, n, begin, extent)):
+            continue
+        first, last = max(low.const, begin.const), min(low.const + n.const, begin.const + extent.const) - 1
+        if first > last:
+            return None
+        ranges[a.var] = (number(first), number(last))
+    return Facts(ranges)
+
+
+def _certain_reads(e: Any, stage: Stage) -> Iterator[Load]:
+    """Reads of the stage that no condition keeps from happening."""
+    if isinstance(e, tuple):
+        for x in e[:1] if e and isinstance(e[0], Reduce) else e:
+            yield from _certain_reads(x, stage)
+    elif isinstance(e, Reduce):
+        yield from _certain_reads(tuple(e.sources), stage) if is_const(e.cond, True) else ()
+    elif isinstance(e, Load) and e.buffer in stage.op.outputs:
+        yield e
+    elif isinstance(e, Expr) and not (isinstance(e, Select) or getattr(e, "name", "") == "if_then_else"):
+        for c in children(e):
+            yield from _certain_reads(c, stage)
+
+
+def _outside_of(stage: Stage, reader: Stage, x: Load, facts: Facts) -> Iterator[ScheduleError]:
+    for k, (i, a) in enumerate(zip(x.indices, stage.op.axis, strict=True)):
+        form = lin(i)
+        lo, hi = bounds_of(form, facts)
+        if lo is None or hi is None or a.dom is None or not form.terms or set(form.terms) - set(facts.ranges):
+            continue
+        first, n = constant(a.dom.min), constant(a.dom.extent)
+        if first is not None and n is not None and (lo < first or hi >= first + n):
+            yield ScheduleError(
+                "out-of-bounds",
+                f"{reader.name} reads {stage.name} outside of its shape: index {k} is `{show(i)}`, {lo} to {hi}, "
+                f"outside {first} to {first + n - 1}",
+                hint=f"{stage.name} is inlined, so its expression would be continued there",
+            )
 
 
 def outside(bounds: Bounds) -> list[ScheduleError]:
@@ -77,8 +144,8 @@ def _common_loops(bounds: Bounds, stage: Stage) -> list[str]:
         return []
     shared = [p for p in paths[0] if all(p[1] in {a for _, a in other} for other in paths[1:])]
     state = _state(bounds)
-    inside = [f"s[{stage.name}].compute_at(s[{s.name}], {name(state, a)})" for s, a in shared]
-    return [*inside, f"s[{stage.name}].compute_root()"]
+    inside = [f"s[{stage.called}].compute_at(s[{s.called}], {name(state, a)})" for s, a in shared]
+    return [*inside, f"s[{stage.called}].compute_root()"]
 
 
 def threads(bounds: Bounds) -> list[ScheduleError]:
@@ -171,7 +238,8 @@ def scopes(bounds: Bounds) -> list[ScheduleError]:
         if level == 0 or (stage.attach.kind != "root") or outer:
             continue
         readers = [s for s in bounds.ready.stages if any(t in stage.op.outputs for t in s.op.inputs)]
-        on_threads = any(s.mark(a).thread is not None for s in (stage, *readers) for a in s.leaves)
+        marked = (t for s in (stage, *readers) for a in s.leaves if (t := s.mark(a).thread) is not None)
+        on_threads = any(not is_virtual(t.thread_tag) for t in marked)
         if on_threads:
             found.append(
                 ScheduleError(
@@ -209,7 +277,7 @@ def _spread(bounds: Bounds, stage: Stage, a: IterVar) -> ScheduleError:
         "local-spread",
         f"{stage.name} is in {stage.scope} memory, of which each thread of {tag} has its own, but its loop "
         f"{place(_state(bounds), stage, a)} is shared out over these threads: none of them would see the rest",
-        legal=[f's[{stage.name}].set_scope("{wide}")'],
+        legal=[f's[{stage.called}].set_scope("{wide}")'],
         hint=f"threads of {tag} meet in {wide} memory; {stage.scope} memory is filled by loops that are not bound",
     )
 
@@ -224,8 +292,8 @@ def _private(bounds: Bounds, stage: Stage, consumer: Stage, a: IterVar) -> Sched
         "local-outside",
         f"{stage.name} is in {scope or 'local'} memory, of which each thread of {tag} has its own, but it is computed "
         f"outside of {place(state, consumer, a)}, which is bound to {tag}",
-        legal=[f"s[{stage.name}].compute_at(s[{consumer.name}], {name(state, x)})" for x in after],
-        hint=f'or put it where all threads see it: s[{stage.name}].set_scope("{common}")',
+        legal=[f"s[{stage.called}].compute_at(s[{consumer.called}], {name(state, x)})" for x in after],
+        hint=f'or put it where all threads see it: s[{stage.called}].set_scope("{common}")',
     )
 
 
@@ -254,7 +322,7 @@ def marks(bounds: Bounds) -> list[ScheduleError]:
                 ScheduleError(
                     "double-buffer-root",
                     f"{d.stage.name} is double buffered, but computed at the root: there is no loop to run ahead in",
-                    hint=f"attach it: s[{d.stage.name}].compute_at(consumer, axis)",
+                    hint=f"attach it: s[{d.stage.called}].compute_at(consumer, axis)",
                 )
             )
     return found

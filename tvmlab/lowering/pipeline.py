@@ -79,6 +79,8 @@ def parameters(
     """The function's parameters, and the buffer of each tensor among them."""
     params: list[Buffer | Var] = []
     buffers: dict[Any, Buffer] = {}
+    if not isinstance(args, (list, tuple)):
+        raise TypeError(f"the arguments are a list of tensors, buffers and variables, not {args!r}")
     for position, a in enumerate(args):
         if isinstance(a, Tensor) and isinstance(a.op, PlaceholderOp) and a.op not in state.alias:
             params.append(binds.get(a) or Buffer(identifier(a.name), a.shape, a.dtype))  # nobody reads it

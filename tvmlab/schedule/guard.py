@@ -88,10 +88,10 @@ def need_leaf(state: State, stage: Stage, axis: Any, verb: str, kinds: Sequence[
         )
     owner = state.owner(axis)
     home = f"it is an axis of stage {owner.name}" if owner else "it is no axis of this schedule"
-    hint = f"after cache_write or rfactor use s[{stage.name}].op.axis and s[{stage.name}].op.reduce_axis"
+    hint = f"after cache_write or rfactor use s[{stage.called}].op.axis and s[{stage.called}].op.reduce_axis"
     if axis.iter_type == THREAD:
         home = "it is a thread axis, which other axes are bound to"
-        hint = f"bind a loop to it: s[{stage.name}].bind(axis, thread_axis)"
+        hint = f"bind a loop to it: s[{stage.called}].bind(axis, thread_axis)"
     raise ScheduleError(
         "foreign-axis",
         f"cannot {verb} {named(state, axis)} in stage {stage.name}: {home}",
@@ -142,7 +142,7 @@ def rfactor_hint(state: State, stage: Stage, axis: IterVar, purpose: str) -> str
     """The way to share out a reduction, where rfactor takes the axis."""
     if axis.iter_type != REDUCE or axis in derived_from(stage, stage.op.axis):
         return ""
-    return f"to {purpose}, make partial sums first:  s.rfactor({stage.name}, {name(state, axis)})"
+    return f"to {purpose}, make partial sums first:  s.rfactor({stage.called}, {name(state, axis)})"
 
 
 def need_unbound(

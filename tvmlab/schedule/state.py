@@ -112,10 +112,16 @@ class Stage:
     env_threads: tuple[IterVar, ...] = ()
     align: Mapping[IterVar, tuple[int, int]] = field(default_factory=dict)
     layout: Any = None
+    label: str = ""
 
     @property
     def name(self) -> str:
         return self.op.name
+
+    @property
+    def called(self) -> str:
+        """What to write for its tensor: the name the person gave it on the line that made it, else the operation's."""
+        return self.label or self.op.name
 
     @property
     def root_axes(self) -> tuple[IterVar, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 from ..core.deep import deep
 from ..core.error import ScheduleError
 from ..core.node import IterVar
-from ..expr.tensor import Operation
+from ..expr.tensor import Operation, Tensor
 from . import primitives
 from .state import State, initial
 
@@ -67,7 +67,7 @@ class Trace:
 
     def prefix(self, length: int) -> Trace:
         """The trace of the first `length` steps."""
-        if not 0 <= length <= self.length:
+        if not isinstance(length, int) or not 0 <= length <= self.length:
             raise ScheduleError("no-such-step", f"the trace has {self.length} steps; there is no prefix of {length}")
         node = self
         while node.length > length:
@@ -142,8 +142,14 @@ def _identified(before: State, after: State, number: int, step: Step, results: A
             if a not in refs:
                 refs[a] = ("step", number, slot)
                 slot += 1
-    axes = [a for a in (results if isinstance(results, tuple) else (results,)) if isinstance(a, IterVar)]
-    labels = dict(after.labels)
-    if len(axes) == len(step.names):
-        labels.update({a: n for a, n in zip(axes, step.names, strict=True) if n.strip("_")})  # `_` names nothing
-    return replace(after, refs=refs, labels=labels)
+    made = results if isinstance(results, (tuple, list)) else (results,)
+    labels, stages = dict(after.labels), dict(after.stages)
+    for thing, name in zip(made, step.names, strict=False) if len(made) == len(step.names) else ():
+        if not name.strip("_"):  # `_` names nothing
+            continue
+        if isinstance(thing, IterVar):
+            labels[thing] = name
+        elif isinstance(thing, Tensor) and thing.op.num_outputs == 1:
+            index = after.alias[thing.op]
+            stages[index] = replace(stages[index], label=name)
+    return replace(after, refs=refs, labels=labels, stages=stages)

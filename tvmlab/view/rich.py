@@ -13,7 +13,7 @@ from typing import Any
 
 from ..core.error import LabError
 from ..core.hooks import put
-from ..core.node import REDUCE, IterVar, Load
+from ..core.node import REDUCE, IterVar, Load, Stmt
 from ..core.program import Program
 from ..core.text import PRE, coloured, program_lines, show
 from ..expr.tensor import ComputeOp, PlaceholderOp, Tensor
@@ -50,8 +50,8 @@ def box(inside: str, colour: str) -> str:
     return f'<div style="{BOX.format(colour)}">{inside}</div>'
 
 
-def code(text: str) -> str:
-    return f'<code style="background:transparent;color:inherit;padding:0">{coloured(text)}</code>'
+def code(text: str, space: str = "nowrap") -> str:
+    return f'<code style="white-space:{space};background:transparent;color:inherit;padding:0">{coloured(text)}</code>'
 
 
 def page(*parts: str) -> str:
@@ -71,7 +71,7 @@ def stage_colours(state: State) -> Colours:
 def program(p: Program, colours: Colours | None = None) -> str:
     """The program's text; a bar in the margin says which stage a line computes, where there are several."""
     lines = list(program_lines(p))
-    stages = [getattr(getattr(node, "origin", None), "stage", "") for _, _, node in lines]
+    stages = owners([node for _, _, node in lines])
     if colours is None:
         colours = dict(zip(dict.fromkeys(filter(None, reversed(stages))), STAGES * len(stages), strict=False))
     rows = []
@@ -82,6 +82,16 @@ def program(p: Program, colours: Colours | None = None) -> str:
     if len(lines) > MOST_LINES:
         rows.append(ink(f"# ... {len(lines) - MOST_LINES} more lines: print it to see them"))
     return pre("".join(rows))
+
+
+def owners(nodes: list[Any]) -> list[str]:
+    """The stage that each line computes. A line that belongs to none (a guard) goes with the line below it."""
+    found: list[str] = []
+    for node in reversed(nodes):
+        origin = getattr(node, "origin", None)
+        below = found[-1] if found and isinstance(node, Stmt) else ""
+        found.append(origin.stage if origin is not None else below)
+    return found[::-1]
 
 
 def cut(line: str) -> str:
@@ -195,7 +205,7 @@ def kind(t: Any) -> str:
 
 def meaning(outputs: Iterable[Tensor]) -> list[str]:
     """What tensors are, a line each, as HTML: the expression, or the kind of operation and what it reads."""
-    return [code(equation(t)) for t in outputs]
+    return [code(equation(t), "pre-wrap") for t in outputs]
 
 
 def equation(t: Tensor) -> str:

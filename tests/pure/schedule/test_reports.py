@@ -61,6 +61,21 @@ def test_a_read_outside_of_a_producer_is_refused():
     s = te.create_schedule(C.op)
     with pytest.raises(BuildError, match="index 0 of `B` is `k`, 0 to 7: outside 0 to 3"):
         build(s, [C], "interp")
+    s[B].compute_inline()
+    assert [str(o) for o in s.check()] == [
+        "C reads B outside of its shape: index 0 is `k`, 0 to 7, outside 0 to 3\n"
+        "  B is inlined, so its expression would be continued there"
+    ]
+
+
+def test_a_read_that_a_condition_guards_is_inside():
+    A = te.placeholder((8,), name="A")
+    B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+    C = te.compute((10,), lambda i: te.if_then_else(te.all(i >= 1, i < 9), B[i - 1], 0.0), name="C")
+    s = te.create_schedule(C.op)
+    s[B].compute_inline()
+    assert s.check() == []
+    right(s, [A, C], np.pad(numbers(8) + 1, 1), inputs=[numbers(8)])
 
 
 def test_attach_points_are_named():
@@ -180,3 +195,50 @@ def test_scalars_are_no_problem():
     with pytest.raises(TVMError, match="alpha"):
         build(s, [A, C], "interp")
     assert "alpha" in str(lower(s, [A, C]))  # printed all the same
+
+
+def test_elements_that_nobody_needs_are_not_read():
+    """C would read B outside, but only where D does not ask for it; and nothing is read for an empty result."""
+    A = te.placeholder((4,), name="A")
+    B = te.compute((4,), lambda i: A[i] + 1.0, name="B")
+    C = te.compute((8,), lambda i: B[i] * 2.0, name="C")
+    D = te.compute((4,), lambda i: C[i] - 1.0, name="D")
+    s = te.create_schedule(D.op)
+    assert s.check() == []
+    s[B].compute_inline()
+    assert s.check() == []
+    E = te.compute((0, 8), lambda i, j: B[j], name="E")
+    t = te.create_schedule(E.op)
+    t[B].compute_inline()
+    assert t.check() == []
+
+
+def virtual(scope=""):
+    """C inside a virtual thread of D, with a virtual thread of its own."""
+    s, A, B, C = chain(13, 7)
+    s[C].bind(C.op.axis[0], te.thread_axis("vthread"))
+    s[B].compute_at(s[C], C.op.axis[1])
+    s[B].bind(B.op.axis[1], te.thread_axis("vthread"))
+    if scope:
+        s[B].set_scope(scope)
+    return s, A, C
+
+
+def test_virtual_threads_of_different_axes_nest():
+    s, A, C = virtual()
+    assert s.check() == []
+    right(s, [A, C], (numbers(13, 7) + 1) * 2, inputs=[numbers(13, 7)])
+
+
+def test_virtual_threads_need_no_barrier():
+    s, A, C = virtual("shared")
+    assert "barrier" not in str(lower(s, [A, C])).lower()
+    right(s, [A, C], (numbers(13, 7) + 1) * 2, inputs=[numbers(13, 7)])
+
+
+@pytest.mark.parametrize("shape", [(3, 0), (0, 3), (0, 0)])
+def test_loops_without_iterations_are_fused_and_split(shape):
+    s, A, B, C = chain(*shape)
+    s[C].split(s[C].fuse(*C.op.axis), 4)
+    s[B].split(s[B].fuse(*B.op.axis), nparts=2)
+    right(s, [A, C], np.zeros(shape, "float32"), inputs=[np.zeros(shape, "float32")])

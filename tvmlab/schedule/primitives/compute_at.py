@@ -27,7 +27,7 @@ def compute_at(state: State, stage: StageIndex, parent: StageIndex, scope: IterV
         raise ScheduleError(
             "attach-output",
             f"cannot compute {s.name} inside {p.name}: it is an output, it is computed whole",
-            hint=f"to stage its values use a cache:  s.cache_write({s.name}, 'local')",
+            hint=f"to stage its values use a cache:  s.cache_write({s.called}, 'local')",
         )
     if s is p:
         raise ScheduleError("attach-self", f"cannot compute {s.name} inside itself", legal=_consumers(state, s))

@@ -29,7 +29,7 @@ def compute_inline(state: State, stage: StageIndex) -> tuple[State, None]:
         raise ScheduleError(
             "inline-reduction",
             f"cannot inline {s.name}: it is a reduction, which is no single expression",
-            legal=[f"s[{s.name}].compute_at(consumer, axis)"],
+            legal=[f"s[{s.called}].compute_at(consumer, axis)"],
             hint="compute it inside the consumer's loops instead",
         )
     if s.op.num_outputs > 1:

@@ -48,7 +48,7 @@ def _pair(state: State, s: Stage, first: IterVar, second: IterVar) -> tuple[Stag
             "fuse-apart",
             f"cannot fuse {named(state, first)} and {named(state, second)} in stage {s.name}: they are not neighbours",
             where=loop_lines(state, s, [first, second], "these two"),
-            hint=f"bring them together first: s[{s.name}].reorder(...)",
+            hint=f"bring them together first: s[{s.called}].reorder(...)",
         )
     both = outer.dom is not None and inner.dom is not None
     dtype = dt.promote(outer.dtype, inner.dtype)

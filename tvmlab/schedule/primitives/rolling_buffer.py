@@ -27,6 +27,6 @@ def rolling_buffer(state: State, stage: StageIndex) -> tuple[State, None]:
         raise ScheduleError(
             "rolling-root",
             f"cannot roll {s.name}: it is not computed inside a loop of its consumer",
-            hint=f"attach it first: s[{s.name}].compute_at(consumer, axis)",
+            hint=f"attach it first: s[{s.called}].compute_at(consumer, axis)",
         )
     return state.with_stage(replace(s, rolling_buffer=True)), None
