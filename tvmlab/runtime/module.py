@@ -166,7 +166,7 @@ class Module:
 
     def set_num_threads(self, n: int) -> None:
         """How many threads parallel loops use from now on."""
-        if n < 1:
+        if not isinstance(n, int) or n < 1:
             raise LabError("thread-count", f"the number of threads must be at least 1, got {n}")
         hook = self.compiled.extra.get("set_num_threads")
         if hook is None:
