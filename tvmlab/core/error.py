@@ -70,6 +70,14 @@ class ExpressionError(LabError):
     """A tensor expression that cannot be."""
 
 
+class ExpressionTypeError(ExpressionError, TypeError):
+    """A refusal for which the classic API raises TypeError."""
+
+
+class ExpressionValueError(ExpressionError, ValueError):
+    """A refusal for which the classic API raises ValueError."""
+
+
 class BuildError(LabError):
     """A program that cannot be compiled for the target that was asked."""
 
