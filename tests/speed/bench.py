@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from tvmlab.runtime.array import aligned
+
 from .peers import Missing, Peer
 from .rounds import Spread, Timer, Times, interleaved
 
@@ -35,6 +37,7 @@ class Row:
     raw: dict[str, Times] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     others: float | None = None  # the share of the machine that others used meanwhile
+    date: str = ""
 
     def check(self, what: str, must: str, measured: str, met: bool | None) -> None:
         self.checks.append(Check(what, must, measured, met))
@@ -44,6 +47,10 @@ class Row:
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
+
+    @staticmethod
+    def from_json(saved: dict[str, Any]) -> Row:
+        return Row(**{**saved, "checks": [Check(**c) for c in saved["checks"]]})
 
 
 class Bench:
@@ -111,9 +118,12 @@ def agree(what: str, result: Any, expected: Any) -> float:
 
 
 def random_arrays(args: Sequence[Any], seed: int = 0) -> list[Any]:
-    """Arrays for the arguments of a schedule with constant shapes."""
+    """Arrays for the arguments of a schedule with constant shapes, aligned to 64 bytes as the peers' are."""
     draw = np.random.default_rng(seed)
-    return [draw.random([int(d.value) for d in a.shape]).astype(a.dtype) for a in args]
+    made = [aligned(tuple(int(d.value) for d in a.shape), np.dtype(a.dtype)) for a in args]
+    for array in made:
+        array[...] = draw.random(array.shape)
+    return made
 
 
 def built(make: Callable[[], Any], target: str) -> tuple[Any, Any, float]:

@@ -244,10 +244,12 @@ def if_then_else(cond: Any, then: Any, other: Any) -> Expr:
 
 
 def all_(*conditions: Any) -> Expr:
+    """All of the conditions hold: `te.all(i > 0, i < n)`."""
     return _fold_conditions("and", conditions)
 
 
 def any_(*conditions: Any) -> Expr:
+    """At least one of the conditions holds: `te.any(i < 1, i >= n)`."""
     return _fold_conditions("or", conditions)
 
 

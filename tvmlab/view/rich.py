@@ -50,8 +50,8 @@ def box(inside: str, colour: str) -> str:
     return f'<div style="{BOX.format(colour)}">{inside}</div>'
 
 
-def code(text: str) -> str:
-    return f'<code style="background:transparent;color:inherit;padding:0">{coloured(text)}</code>'
+def code(text: str, space: str = "nowrap") -> str:
+    return f'<code style="white-space:{space};background:transparent;color:inherit;padding:0">{coloured(text)}</code>'
 
 
 def page(*parts: str) -> str:
@@ -205,7 +205,7 @@ def kind(t: Any) -> str:
 
 def meaning(outputs: Iterable[Tensor]) -> list[str]:
     """What tensors are, a line each, as HTML: the expression, or the kind of operation and what it reads."""
-    return [code(equation(t)) for t in outputs]
+    return [code(equation(t), "pre-wrap") for t in outputs]
 
 
 def equation(t: Tensor) -> str:

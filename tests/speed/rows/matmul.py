@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tvmlab.kernels import matmul
+from tvmlab.runtime.array import aligned
 from tvmlab.target import Target
 from tvmlab.target.llvm import jit
 
@@ -30,10 +31,10 @@ TARGETS = {"llvm": 0.90, "numba": 0.80}
 
 
 def numpys(a: Any, b: Any, shape: dict[str, Any]) -> tuple[Timer, Any]:
-    """NumPy's product into an array that is there, and its result."""
+    """NumPy's product into an array that is there, and that array."""
     left = a.swapaxes(-1, -2) if shape.get("transpose_a") else a
     right = b.swapaxes(-1, -2) if shape.get("transpose_b") else b
-    out = np.matmul(left, right)
+    out = np.matmul(left, right, out=aligned((*a.shape[:-2], left.shape[-2], right.shape[-1]), a.dtype))
     return timer(lambda: np.matmul(left, right, out=out)), out
 
 
@@ -41,10 +42,11 @@ def measured(bench: Bench, row: Row, name: str, shape: dict[str, Any]) -> dict[s
     """Time one product; the ratio of each of our targets to NumPy."""
     contestants: dict[str, Timer] = {}
     compiled = {}
+    a, b, _ = random_arrays(matmul.declare(**shape))
+    contestants["numpy"], expected = numpys(a, b, shape)
     for target in TARGETS:
-        module, args, compiled[target] = built(lambda: matmul.cpu(**shape), target)
-        a, b, c = random_arrays(args)
-        contestants["numpy"], expected = numpys(a, b, shape)
+        module, _, compiled[target] = built(lambda: matmul.cpu(**shape), target)
+        c = aligned(expected.shape, expected.dtype)
         module(a, b, c)
         agree(f"{target}'s {name}", c, expected)
         contestants[target] = timer(module, a, b, c)

@@ -42,6 +42,8 @@ class Lin:
             return Lin(self.terms, self.const + other)
         if not other.terms:
             return Lin(self.terms, self.const + other.const)
+        if not self.terms:
+            return Lin(other.terms, self.const + other.const)
         terms = dict(self.terms)
         joined = False
         for atom, c in other.terms.items():
@@ -60,7 +62,9 @@ class Lin:
         return Lin({a: c * k for a, c in self.terms.items()} if k else {}, self.const * k)
 
     def __sub__(self, other: Lin | int) -> Lin:
-        return self + (-other if isinstance(other, int) else other * -1)
+        if isinstance(other, int):
+            return Lin(self.terms, self.const - other)
+        return self + other * -1 if other.terms else Lin(self.terms, self.const - other.const)
 
     def __neg__(self) -> Lin:
         return self * -1

@@ -13,6 +13,9 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
+from ...core.error import ScheduleTypeError
+from ...expr.tensor import Operation, Tensor
+
 Primitive = Callable[..., tuple[Any, Any]]
 StageIndex = int
 
@@ -48,10 +51,39 @@ def call(name: str, state: Any, args: Mapping[str, Any]) -> tuple[Any, Any]:
 
 
 def prepare(name: str, state: Any, args: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Arguments as a step records them: a primitive's file may turn callables into data."""
-    get(name)
+    """Arguments as a step records them: a tensor where a stage is meant is its stage, callables become data."""
+    made = dict(args)
+    for parameter, kind in kinds(name):
+        if parameter in made:
+            made[parameter] = _fitting(name, parameter, kind, made[parameter], state)
     module = import_module(f".{name}", __package__)
-    return module.prepare(state, args) if hasattr(module, "prepare") else args
+    prepared: Mapping[str, Any] = module.prepare(state, made) if hasattr(module, "prepare") else made
+    return prepared
+
+
+WORDS = {"StageIndex": "a stage, such as s[C]", "str": "a string"}  # other kinds are for the primitives to check
+
+
+@cache
+def kinds(name: str) -> tuple[tuple[str, str], ...]:
+    """The parameters of which the annotation alone says what they must be."""
+    found = signature(get(name)).parameters.values()
+    return tuple((p.name, str(p.annotation)) for p in found if str(p.annotation) in WORDS)
+
+
+def _fitting(name: str, parameter: str, kind: str, value: Any, state: Any) -> Any:
+    if kind == "StageIndex" and isinstance(value, (Tensor, Operation)):
+        return state.stage_of(value).index
+    plain = isinstance(value, int) and not isinstance(value, bool) and value in state.stages
+    if plain if kind == "StageIndex" else isinstance(value, str):
+        return value
+    raise ScheduleTypeError("argument-kind", f"{name}: `{parameter}` must be {WORDS[kind]}, not {_shown(value)}")
+
+
+def _shown(value: Any) -> str:
+    """`iter_var(...)` by its name; anything else as Python shows it."""
+    name = getattr(value, "name", None)
+    return f"`{name}`" if isinstance(name, str) and not isinstance(value, str) else repr(value)
 
 
 @cache
