@@ -41,7 +41,8 @@ def decide(cond: Expr, facts: Facts) -> bool | None:
 
 def _wraps(e: Expr, form: Lin) -> bool:
     """Arithmetic on data, unlike that on indices, may overflow: x + 1 > x is not always true."""
-    return type(e) is Bin and any(type(a) is not Var and reads_memory(to_expr(Lin({a: 1}, 0), e.dtype)) for a in form.terms)
+    parts = [Lin({a: 1}, 0) for a in form.terms if type(a) is not Var] if type(e) is Bin else []
+    return any(reads_memory(to_expr(part, e.dtype)) for part in parts)
 
 
 def _compare(op: str, d: Lin, facts: Facts) -> bool | None:
