@@ -95,8 +95,8 @@ class ExpressionTypeError(ExpressionError, TypeError):
     """A refusal for which the classic API raises TypeError."""
 
 
-class ExpressionValueError(ExpressionError, ValueError):
-    """A refusal for which the classic API raises ValueError."""
+class ShapeError(ExpressionError, ValueError):
+    """Shapes given to an operator that do not go together."""
 
 
 class BuildError(LabError):

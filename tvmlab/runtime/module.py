@@ -188,7 +188,7 @@ class Module:
         if options:
             raise LabError("export-options", f"export_library takes no {', '.join(options)} here")
         if Path(file_name).suffix == ".tar":
-            bundle.pack(Path(file_name), self.export)
+            bundle.pack(Path(file_name), self.export, self.compiled.extra.get("ending", ".so"))
         else:
             self.export(file_name)
 

@@ -104,10 +104,23 @@ def _compile(fn: Function, written: Written, key: str, target: Target) -> Compil
             "kernel": kernel,
             "stored": stored,
             "symbol": written.entry,
-            "export": lambda path: Path(path).write_text(written.text),
+            "export": lambda path: export(written, Path(path)),
+            "ending": ".py",
             "set_num_threads": lambda n: threads.__setitem__(0, checked_threads(n)),
         },
     )
+
+
+def export(written: Written, path: Path) -> None:
+    """Write the module's source: Python, whatever else the name asks for is not made here."""
+    if path.suffix != ".py":
+        raise BuildError(
+            "export-kind",
+            f"cannot export to `{path.name}`: the target `numba` writes Python",
+            legal=[".py"],
+            hint="for a library or an object file that C can link, build for the target llvm",
+        )
+    path.write_text(written.text)
 
 
 def _load(written: Written, key: str) -> Any:
