@@ -33,10 +33,10 @@ def decide(cond: Expr, facts: Facts) -> bool | None:
         return True if True in (a, b) else False if a is False and b is False else None
     if not dt.is_int(cond.a.dtype) or dt.lanes(cond.a.dtype) > 1 or cond.op not in NEGATED:
         return None
-    a, b = arith.lin(cond.a, facts), arith.lin(cond.b, facts)
-    if _wraps(cond.a, a) or _wraps(cond.b, b):
+    left, right = arith.lin(cond.a, facts), arith.lin(cond.b, facts)
+    if _wraps(cond.a, left) or _wraps(cond.b, right):
         return None
-    return _compare(cond.op, b - a, facts)
+    return _compare(cond.op, right - left, facts)
 
 
 def _wraps(e: Expr, form: Lin) -> bool:
