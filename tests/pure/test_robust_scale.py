@@ -12,6 +12,7 @@ from tests.refusal import refused
 from tvmlab import te
 from tvmlab.core.deep import deep
 from tvmlab.core.error import BuildError, ExpressionError, LabError, ScheduleError
+from tvmlab.core.walk import size
 
 
 def chain(n, place=None):
@@ -147,3 +148,33 @@ def test_a_temporary_larger_than_memory_is_refused_before_anything_runs():
     message = refused(BuildError, lambda: tvmlab.build(s, [A, B], "interp"))
     assert message.startswith("`M` (float32[3000000000001]) takes 1.12e+04 GiB, this machine has ")
     assert message.endswith("\n  compute it in parts: s[M].compute_at(consumer, axis)")
+
+
+@pytest.mark.parametrize("join", [te.all, te.any])
+def test_vectorized_conditions_on_data_grow_with_their_number(join):
+    """Each load is masked by the conditions before it; written out in full they doubled with every one."""
+    A = te.placeholder((16,), "int32", name="A")
+    B = te.compute((16,), lambda i: join(*[A[(i * (k + 1)) % 16] > k for k in range(16)]).astype("int32"), name="B")
+    s = te.create_schedule(B.op)
+    s[B].vectorize(B.op.axis[0])
+    program = tvmlab.lower(s, [A, B])
+    assert size(program.body) < 5000
+    a, b = np.arange(16, dtype="int32") + 3, np.zeros(16, "int32")
+    tvmlab.build(program, target="interp")(a, b)
+    fold = all if join is te.all else any
+    assert b.tolist() == [int(fold(a[(i * (k + 1)) % 16] > k for k in range(16))) for i in range(16)]
+
+
+def test_vectorized_choices_in_conditions_grow_with_their_number():
+    A = te.placeholder((16,), "int32", name="A")
+
+    def body(i):
+        e = A[i]
+        for k in range(6):
+            e = te.if_then_else(e > k, A[(i + k) % 16], A[i])
+        return e
+
+    B = te.compute((16,), body, name="B")
+    s = te.create_schedule(B.op)
+    s[B].vectorize(B.op.axis[0])
+    assert size(tvmlab.lower(s, [A, B]).body) < 2000

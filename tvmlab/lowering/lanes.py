@@ -41,9 +41,10 @@ from ..core.node import (
     Store,
     Var,
 )
-from ..core.walk import replace, rewrite, seq, uses, walk
+from ..core.walk import replace, rewrite, seq, size, uses, walk
 
 Mask = Expr | None
+LONG_MASK = 12  # nodes of a condition
 
 
 class NoVector(Exception):
@@ -82,11 +83,26 @@ class Lanes:
         return self.wide(cond) if mask is None else Bin("and", mask, self.wide(cond), self.dtype(cond))
 
     def _bin(self, e: Bin, mask: Mask, facts: Facts) -> Expr:
+        if e.op in LOGIC and reads_memory(e.b):
+            return self._lazy_logic(e, mask, facts)
+        a, b = self.expr(e.a, mask, facts), self.expr(e.b, mask, facts)
+        return self._joined(e, a, b, mask)
+
+    def _lazy_logic(self, e: Bin, mask: Mask, facts: Facts) -> Expr:
+        """The right side may be readable only where the left one leaves the matter open."""
         a = self.expr(e.a, mask, facts)
-        inside = mask
-        if e.op in LOGIC and dt.lanes(a.dtype) > 1 and reads_memory(e.b):
-            inside = self.both(mask, a if e.op == "and" else Not(a))  # the right side may be readable only there
-        b = self.expr(e.b, inside, facts)
+        if dt.lanes(a.dtype) == 1:
+            return self._joined(e, a, self.expr(e.b, mask, facts), mask)
+        on = self._named(a)
+        b = self.expr(e.b, self.both(mask, on if e.op == "and" else Not(on)), facts)
+        made = self._joined(e, on, b, mask)
+        return made if on is a else Let(on, a, made)
+
+    def _named(self, cond: Expr) -> Expr:
+        """A condition that goes into the masks of all loads inside: by name, where it is long and reads memory."""
+        return Var("on", cond.dtype) if reads_memory(cond) and size(cond) > LONG_MASK else cond
+
+    def _joined(self, e: Bin, a: Expr, b: Expr, mask: Mask) -> Expr:
         if a is e.a and b is e.b:
             return e
         if dt.lanes(a.dtype) == dt.lanes(b.dtype) == 1:
@@ -114,9 +130,10 @@ class Lanes:
         c = self.expr(cond, mask, facts)
         if dt.lanes(c.dtype) == 1:
             return self._uniform_choice(e, c, then, other, mask, facts)
-        a = self.wide(self.expr(then, self.both(mask, c), facts))
-        b = self.wide(self.expr(other, self.both(mask, Not(c)), facts))
-        return Select(c, a, b)
+        on = self._named(c)
+        a = self.wide(self.expr(then, self.both(mask, on), facts))
+        b = self.wide(self.expr(other, self.both(mask, Not(on)), facts))
+        return Select(c, a, b) if on is c else Let(on, c, Select(on, a, b))
 
     def _uniform_choice(self, e: Any, c: Expr, then: Expr, other: Expr, mask: Mask, facts: Facts) -> Expr:
         """All lanes take the same side; `if_then_else` stays lazy."""
