@@ -120,7 +120,7 @@ def cpu(
     """
     a, b, c = declare(m, n, k, batch, transpose_a, transpose_b, dtype)
     s = te.create_schedule(c.op)
-    large = k > 2048 or m * k * (8 if dtype == "float64" else 4) >= LARGE
+    large = k > 2048 or m * k * (8 if dtype == "float64" else 4) > LARGE
     if transpose_a or transpose_b or large:
         blocked(s, a, b, c, dtype, transpose_a, transpose_b)
     else:

@@ -15,6 +15,7 @@ _WHERE: dict[str, str] = {
     name: module
     for module, names in {
         "tvmlab.face.api": "lower build create_schedule Schedule",
+        "tvmlab.schedule.trace": "Trace",
         # release 0.6 had everything at the top
         "tvmlab.te": """placeholder compute scan extern var size_var const reduce_axis thread_axis sum min max prod any
             all comm_reducer tag_scope if_then_else min_value max_value add subtract multiply

@@ -132,10 +132,29 @@ def test_a_graph_is_a_digraph_that_draws_itself(tmp_path):
     assert (tmp_path / "g.png").read_bytes().startswith(b"\x89PNG")
 
 
+@needs_engine
+def test_boxes_are_wide_enough_for_a_wide_font():
+    """DejaVu Sans, which stands in for Helvetica on many systems, sets this line 263 points wide; Helvetica 241."""
+    picture = VIEWS["Schedule Tree"][0](schedule(), show_svg=True)
+    line = r'points="([^"]*)"/>\n<text[^>]*font-family="([^"]*)"[^>]*>i\.outer\.j\.outer\.fused .kParallelized'
+    ((points, family),) = re.findall(line, picture.svg)
+    xs = [float(p.split(",")[0]) for p in points.split()]
+    assert max(xs) - min(xs) >= 263 + 2 * 5
+    assert family == graphs.FAMILIES
+
+
+@needs_engine
+def test_every_way_to_ask_for_a_picture_goes_by_the_same_engine():
+    picture = VIEWS["Schedule Tree"][0](schedule(), show_svg=True)
+    assert picture._repr_image_png().startswith(b"\x89PNG") and picture._repr_image_svg_xml() == picture.svg
+    jpeg = picture._repr_image_jpeg()
+    assert jpeg is None or jpeg.startswith(b"\xff\xd8")
+
+
 def test_without_an_engine_the_text_is_shown(monkeypatch):
     monkeypatch.setattr(graphs, "engine", lambda: None)
     picture = tedd.viz_schedule_tree(schedule(), show_svg=True)
-    assert picture._repr_svg_() is None
+    assert picture._repr_svg_() is None and picture._repr_image_png() is None
     assert "C.local  (local)  at D.i.outer.j.outer.fused" in picture._repr_mimebundle_()["text/plain"]
     with pytest.raises(graphs.NoEngine, match="pip install graphviz-pure"):
         picture.svg  # noqa: B018

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import tvmlab
 from tvmlab.target import base
 
 ROOT = Path(__file__).parents[2]
@@ -31,7 +32,7 @@ def path_to_here():
 
 
 def test_the_example_is_short():
-    assert len([line for line in block("python").splitlines() if line and "import" not in line]) <= 12
+    assert len([line for line in block("python").splitlines() if line and "import" not in line]) <= 13
 
 
 def test_links_lead_somewhere():
@@ -47,3 +48,17 @@ def test_the_table_lists_the_targets():
 def test_commands_are_targets_of_the_makefile():
     rules = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
     assert set(re.findall(r"^    make (\w+)", README, re.M)) <= rules
+
+
+def test_the_calls_it_names_are_there():
+    from tvmlab import te
+
+    A = te.placeholder((4,), name="A")
+    C = te.compute((4,), lambda i: A[i] + 1, name="C")
+    s = te.create_schedule(C.op)
+    module = tvmlab.build(s, [A, C], target="interp")
+    listed = README[README.index("by the names it goes by") : README.index("## What works where")]
+    named = set(re.findall(r"\b(tvmlab|te|s|trace|module)\.(\w+)", listed)) | {("module", "ir"), ("module", "asm")}
+    named |= {("trace", x) for x in re.findall(r"Trace\.(\w+)|s\.trace\.(\w+)", listed) for x in x if x}
+    there = {"tvmlab": tvmlab, "te": te, "s": s, "trace": s.trace, "module": module}
+    assert len(named) > 20 and [n for n in sorted(named) if not hasattr(there[n[0]], n[1])] == []

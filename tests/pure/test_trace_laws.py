@@ -62,3 +62,25 @@ def test_replay_on_another_shape():
     A2, B2, C2 = matmul(100)
     text = _text(Schedule(s.trace.replay([C2.op])), [A2, B2, C2])
     assert "for xo in range(13):" in text and "if xo*8 + xi < 100 and yo*8 + yi < 100:" in text
+
+
+def test_a_trace_by_its_public_name_on_whatever_names_the_outputs():
+    import tvmlab
+
+    def sums(n):
+        A = te.placeholder((n, n), name="A")
+        k = te.reduce_axis((0, n), name="k")
+        return te.compute((n,), lambda i: te.sum(A[i, k], axis=k), name="C")
+
+    C, D = sums(8), sums(12)
+    s = te.create_schedule(C.op)
+    s[C].split(C.op.axis[0], 4)
+    assert tvmlab.Trace is Trace
+    for outputs in (D, D.op, [D], (D.op,)):
+        again = s.trace.replay(outputs)
+        assert again.outputs == (D.op,) and len(again) == 1
+        assert Trace.from_json(s.trace.to_json(), outputs).same(again)
+    scheduled = te.create_schedule(again)
+    assert scheduled.trace is again and scheduled[D].leaf_iter_vars == list(again.state.stage_of(D).leaves)
+    with pytest.raises(TypeError, match="replay takes operations, not 3"):
+        s.trace.replay(3)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import traceback
+from collections.abc import Iterator, Sequence
 from typing import Any
+
+_PACKAGES = (__name__.split(".", 1)[0], "IPython", "ipykernel")  # whose frames are no news to a person in a notebook
 
 
 class TVMError(RuntimeError):
@@ -42,6 +45,12 @@ class LabError(TVMError):
             lines.append(f"  {self.hint}")
         return "\n".join(lines)
 
+    def _render_traceback_(self) -> list[str]:
+        """What IPython prints: the person's own lines that led here, then the message. (Plain Python prints it all.)"""
+        cause = self.__cause__
+        because = [] if cause is None else [f"  because of {type(cause).__name__}: {cause}"]
+        return [*_own_lines(self), f"{type(self).__name__}: {self}", *because]
+
     def to_json(self) -> dict[str, Any]:
         """The same record as plain data, for a front end."""
         return {
@@ -52,6 +61,18 @@ class LabError(TVMError):
             "legal": list(self.legal),
             "hint": self.hint,
         }
+
+
+def _own_lines(error: BaseException) -> Iterator[str]:
+    """The frames outside this package and the notebook's machinery, as `In a cell, line 3:` and the line."""
+    for frame, number in traceback.walk_tb(error.__traceback__):
+        if frame.f_globals.get("__name__", "").split(".", 1)[0] in _PACKAGES:
+            continue
+        file, function = frame.f_code.co_filename, frame.f_code.co_name
+        place = "a cell" if "ipykernel_" in file or file.startswith("<ipython-input") else file
+        inside = "" if function.startswith("<") else f", in {function}"
+        (shown,) = traceback.StackSummary.extract([(frame, number)])
+        yield f"In {place}, line {number}{inside}:\n    {shown.line or '?'}"
 
 
 class ScheduleError(LabError):

@@ -136,6 +136,12 @@ class Reducer:
         identities = tuple(to_expr(i) for i in (identity if many else (identity,)))
         if len(results) != len(dtypes) or len(identities) != len(dtypes):
             raise ExpressionError("combiner-count", f"{self.name}: the combiner must give {len(dtypes)} values")
+        for r, dtype in zip(results, dtypes, strict=True):
+            if r.dtype != dtype:
+                raise ExpressionError(
+                    "combiner-dtype", f"{self.name} of {dtype} gives {r.dtype}: a reduction keeps its type",
+                    hint=f"cast what is reduced: x.astype({r.dtype!r})",
+                )  # fmt: skip
         return Combiner(self.name, x, y, results, identities)
 
 

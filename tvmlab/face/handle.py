@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 from weakref import ref
 
-from ..core.error import LabError, ScheduleError, ScheduleTypeError, ScheduleValueError
+from ..core.error import LabError, ScheduleTypeError, ScheduleValueError
 from ..core.hooks import Shown
 from ..core.node import PARALLEL, TENSORIZED, UNROLLED, VECTORIZED, IterVar
 from ..expr.attrs import StringImm
@@ -18,7 +18,7 @@ from ..schedule import primitives
 from ..schedule.code import to_code
 from ..schedule.guard import name
 from ..schedule.state import Marks, Stage, State
-from ..schedule.trace import Step, Trace
+from ..schedule.trace import Step, Trace, operations
 from .group import GroupHandle
 from .source import caller, place, result_names
 from .verdict import Moves, Verdict, ask, moves
@@ -362,15 +362,5 @@ def _unknown(what: str, name: str, schedule_level: bool) -> str:
 
 
 def create_schedule(ops: Any) -> Schedule:
-    """A schedule of one operation (or tensor), or a list of them; nothing is scheduled yet."""
-    things = ops if isinstance(ops, (list, tuple)) else [ops]
-    outputs = []
-    for x in things:
-        op = x.op if isinstance(x, Tensor) else x
-        if not isinstance(op, Operation):
-            message = f"create_schedule takes operations, not {x!r}"
-            raise ScheduleTypeError("not-an-operation", message, hint="pass C.op")
-        outputs.append(op)
-    if not outputs:
-        raise ScheduleError("no-outputs", "create_schedule needs at least one operation")
-    return Schedule(Trace(outputs))
+    """A schedule of one operation (or tensor), or a list of them, nothing scheduled yet; or the schedule of a trace."""
+    return Schedule(ops if isinstance(ops, Trace) else Trace(operations("create_schedule", ops)))

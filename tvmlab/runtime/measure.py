@@ -17,6 +17,8 @@ from ..core.error import LabError
 Thunk = Callable[[], Any]
 GROWTH = 1.618  # a repeat that was too short gets at least so many times the runs
 
+WIDE = 0.5  # quartiles further apart than this part of the median: repeats that do not agree
+
 
 @dataclass(frozen=True)
 class BenchmarkResult:
@@ -52,10 +54,16 @@ class BenchmarkResult:
         return float(high - low)
 
     def __repr__(self) -> str:
-        spread = f" (IQR {duration(self.iqr)}, {100 * self.iqr / max(self.median, 1e-12):.1f} %)"
         repeats = len(self.results)
-        head = f"median {duration(self.median)}{spread if repeats > 1 else ''}"
+        head = f"median {duration(self.median)}{self._spread() if repeats > 1 else ''}"
         return f"{head}, {_times(repeats, 'repeat')} of {_times(self.number, 'run')}, min {duration(self.min)}"
+
+    def _spread(self) -> str:
+        """A width where it says something; where half of the repeats spread widely, where they lie."""
+        if self.iqr <= WIDE * self.median:
+            return f" (IQR {duration(self.iqr)}, {100 * self.iqr / max(self.median, 1e-12):.1f} %)"
+        low, high = np.percentile(self.results, (25, 75))
+        return f" (half of the repeats from {duration(low)} to {duration(high)}, all up to {duration(self.max)})"
 
     __str__ = __repr__
 
@@ -90,8 +98,12 @@ class Timing:
 
     def __post_init__(self) -> None:
         for name in ("number", "repeat", "repeats_to_cooldown"):
-            if getattr(self, name) < 1:
+            if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
                 raise LabError("timing", f"{name} must be at least 1, got {getattr(self, name)}")
+        for name in ("min_repeat_ms", "cooldown_interval_ms", "cache_flush_bytes"):
+            value = getattr(self, name)
+            if not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
+                raise LabError("timing", f"{name} must be a number of at least 0, got {value}")
 
 
 def run(thunk: Thunk, timing: Timing, args: Sequence[Any] = ()) -> BenchmarkResult:

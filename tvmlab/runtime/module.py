@@ -20,7 +20,7 @@ from .plan import Plan, make_plan
 from .signature import Signature, signature_of
 
 ENTRY = "__tvm_main__"  # the classic name of every module's entry
-SHOWN_LINES = 400  # of the source, in a notebook
+FIRST_LINES, SHOWN_LINES = 8, 400  # of the source, in a notebook: at once, and folded away behind them
 
 
 class Module:
@@ -166,7 +166,7 @@ class Module:
 
     def set_num_threads(self, n: int) -> None:
         """How many threads parallel loops use from now on."""
-        if n < 1:
+        if not isinstance(n, int) or n < 1:
             raise LabError("thread-count", f"the number of threads must be at least 1, got {n}")
         hook = self.compiled.extra.get("set_num_threads")
         if hook is None:
@@ -210,10 +210,14 @@ class Module:
 
     def _repr_html_(self) -> str:
         lines = self.source.splitlines()
-        text = "\n".join(lines[:SHOWN_LINES])
+        head = to_html("\n".join([f"# {self.signature} for {self.target}", *lines[:FIRST_LINES]]))
+        rest = lines[FIRST_LINES:SHOWN_LINES]
+        if not rest:
+            return head
         if len(lines) > SHOWN_LINES:
-            text += f"\n# ... {len(lines) - SHOWN_LINES} more lines: print(module.source)"
-        return to_html(f"# {self.signature} for {self.target}\n{text}")
+            rest.append(f"# ... {len(lines) - SHOWN_LINES} more lines: print(module.source)")
+        fold = f"<summary>{len(lines) - FIRST_LINES} more lines of the source</summary>"
+        return f"{head}<details>{fold}{to_html(chr(10).join(rest))}</details>"
 
 
 def rebuild(function: Function, target: Target, trace_hash: str = "") -> Module:

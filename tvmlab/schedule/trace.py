@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..core.deep import deep
-from ..core.error import ScheduleError
+from ..core.error import ScheduleError, ScheduleTypeError
 from ..core.node import IterVar
 from ..expr.tensor import Operation, Tensor
 from . import primitives
@@ -94,17 +94,17 @@ class Trace:
         return to_json(self)
 
     @staticmethod
-    def from_json(text: str, outputs: Sequence[Operation] | None = None) -> Trace:
-        """A saved trace; with `outputs`, its steps on these operations."""
+    def from_json(text: str, outputs: Any = None) -> Trace:
+        """A saved trace; with `outputs` (an operation, a tensor, or a list of them), its steps on these."""
         from .codec import from_json
 
-        return from_json(text, outputs)
+        return from_json(text, None if outputs is None else operations("from_json", outputs))
 
-    def replay(self, outputs: Sequence[Operation]) -> Trace:
-        """The same steps on other operations of the same structure (other shapes)."""
+    def replay(self, outputs: Any) -> Trace:
+        """The same steps on other operations (or tensors) of the same structure, perhaps of other shapes."""
         from .codec import replay
 
-        return replay(self, outputs)
+        return replay(self, operations("replay", outputs))
 
     def same(self, other: Trace) -> bool:
         """Equal up to renaming."""
@@ -128,6 +128,18 @@ class Trace:
         before = self.parent.state
         after, self._results = primitives.call(self.step.primitive, before, self.step.args)
         self._state = _identified(before, after, self.length - 1, self.step, self._results)
+
+
+def operations(caller: str, things: Any) -> list[Operation]:
+    """An operation, a tensor, or a list of them, as operations: what a schedule is of."""
+    listed = things if isinstance(things, (list, tuple)) else [things]
+    found = [x.op if isinstance(x, Tensor) else x for x in listed]
+    for x in found:
+        if not isinstance(x, Operation):
+            raise ScheduleTypeError("not-an-operation", f"{caller} takes operations, not {x!r}", hint="pass C.op")
+    if not found:
+        raise ScheduleError("no-outputs", f"{caller} needs at least one operation")
+    return found
 
 
 def _identified(before: State, after: State, number: int, step: Step, results: Any) -> State:

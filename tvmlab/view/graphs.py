@@ -21,6 +21,9 @@ import graphviz
 
 from ..core.error import LabError
 
+WIDE = "Verdana"  # boxes are measured for this font, which the engine knows; those that may stand in for it fit too
+FAMILIES = "Verdana,DejaVu Sans,Arial,Helvetica,sans-serif"
+
 
 class NoEngine(LabError):
     """Nothing on this system can draw a graph."""
@@ -54,7 +57,7 @@ class Graph(graphviz.Digraph):
     def svg(self) -> str:
         """The picture, without the XML prologue, so that it can stand in a page."""
         made = render(self.source).decode()
-        return made[made.index("<svg") :]
+        return made[made.index("<svg") :].replace(f'font-family="{WIDE}"', f'font-family="{FAMILIES}"')
 
     data = svg  # the classic IPython SVG object's name
 
@@ -72,6 +75,22 @@ class Graph(graphviz.Digraph):
             # shown where a notebook is not trusted yet, and by viewers that take no SVG
             bundle["image/png"] = b64encode(render(self.source, "png")).decode()
         return bundle
+
+    def _repr_image_svg_xml(self) -> str | None:
+        return self._repr_svg_()
+
+    def _repr_image_png(self) -> bytes | None:
+        return self._drawn("png")
+
+    def _repr_image_jpeg(self) -> bytes | None:
+        return self._drawn("jpg")
+
+    def _drawn(self, kind: str) -> bytes | None:
+        """The picture, by the same engine as all else; None where that does not draw this kind."""
+        try:
+            return render(self.source, kind)
+        except NoEngine:
+            return None
 
     def __repr__(self) -> str:
         return self.text or f"<graph {self.name}: {self.source.count('->')} edges>"

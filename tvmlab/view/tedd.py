@@ -15,7 +15,7 @@ from ..expr.tensor import ComputeOp
 from ..face.handle import KINDS, Schedule
 from ..face.introspect import InferBound
 from ..schedule.state import Fuse, Rebase, Singleton, Split, Stage, State
-from .graphs import INK, LINE, QUIET, Graph, cell, html, table
+from .graphs import INK, LINE, QUIET, WIDE, Graph, cell, html, table
 
 COLOURS = {
     "kDataPar": "#FFFFFF", "kThreadIndex": "#2980B9", "kCommReduce": "#FAD7A0", "kOrdered": "#D35400",
@@ -23,7 +23,6 @@ COLOURS = {
     "kUnrolled": "#D2B4DE", "kVectorized": "#AED6F1", "kParallelized": "#F5B7B1", "kTensorized": "#A9DFBF",
 }  # fmt: skip
 DARK = {"kThreadIndex", "kOrdered"}  # white letters on these
-FONT = "Helvetica"
 ROOT = "ROOT"
 
 # ---------------------------------------------------------------- the schedule as data
@@ -149,10 +148,10 @@ def _relation(r: Any, i: int, k: int, axes: dict[IterVar, int]) -> dict[str, Any
 
 def _graph(name: str, direction: str) -> Graph:
     g = Graph(name)
-    g.attr("graph", rankdir=direction, fontname=FONT, fontsize="12", fontcolor=QUIET, nodesep="0.3", ranksep="0.5")
+    g.attr("graph", rankdir=direction, fontname=WIDE, fontsize="12", fontcolor=QUIET, nodesep="0.3", ranksep="0.5")
     g.attr("graph", bgcolor="transparent")  # labels and edges are of middle lightness: seen on white and on black
-    g.attr("node", fontname=FONT, fontsize="11", fontcolor=INK, color=LINE, shape="plaintext", margin="0")
-    g.attr("edge", fontname=FONT, fontsize="10", fontcolor=QUIET, color="#7B8794", arrowsize="0.7")
+    g.attr("node", fontname=WIDE, fontsize="11", fontcolor=INK, color=LINE, shape="plaintext", margin="0")
+    g.attr("edge", fontname=WIDE, fontsize="10", fontcolor=QUIET, color="#7B8794", arrowsize="0.7")
     return g
 
 
@@ -271,7 +270,7 @@ def itervar_relations(data: dict[str, Any]) -> Graph:
         if not s["all_itervars"]:  # an input
             continue
         with g.subgraph(name=f"cluster_{i}") as c:
-            c.attr(label=f"{_title(s)}", style="rounded", color=LINE, labeljust="l", fontname=FONT, margin="10")
+            c.attr(label=f"{_title(s)}", style="rounded", color=LINE, labeljust="l", fontname=WIDE, margin="10")
             leaves = set(s["leaf_itervars"])
             for j, v in enumerate(s["all_itervars"]):
                 colour, dark = COLOURS[v["itervar_type"]], v["itervar_type"] in DARK
