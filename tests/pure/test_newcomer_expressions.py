@@ -85,7 +85,8 @@ NO_NUMBER = (
         ),
         (
             lambda e: np.maximum(e, 0.0),
-            "np.maximum works on numbers and arrays, not on the expression A[i, 1]\n  legal here:  te.max(A[i, 1], ...)",
+            "np.maximum works on numbers and arrays, not on the expression A[i, 1]\n"
+            "  legal here:  te.max(A[i, 1], ...)",
         ),
         (
             lambda e: np.sum(e),
