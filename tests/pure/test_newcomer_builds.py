@@ -32,7 +32,8 @@ def program(f):
 def test_a_forgotten_reduction():
     k = te.reduce_axis((0, 8), name="k")
     assert refused(BuildError, program(lambda i: A[i, k])) == (
-        "a variable has no value\n    `k` is a reduce axis, but nothing is folded over it\n        for i in serial(4):\n"
+        "a variable has no value\n    `k` is a reduce axis, but nothing is folded over it\n"
+        "        for i in serial(4):\n"
         "      wrap the expression in te.sum(..., axis=k)"
     )
 

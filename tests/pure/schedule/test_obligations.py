@@ -254,7 +254,7 @@ def test_it_is_said_printed_refused_and_closed(golden, case):
     outside = case == "reads_outside_of_a_shape"
     title = "the program reads or writes outside a shape" if outside else "this schedule is not complete"
     assert str(refused.value).splitlines() == [title, *lines]
-    assert refused.value.rule == "open-obligations"
+    assert refused.value.rule == ("out-of-bounds" if outside else "open-obligations")
     if close is not None:
         close()
         assert s.check() == []
