@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tvmlab import te, tir
+from tvmlab.error import ShapeError
 
-from . import _shared
+from . import _checks, _shared
 
 SHAPES = {
     "bias of C2": {"op": "add", "left": (1, 64, 56, 56), "right": (64, 1, 1)},
@@ -21,15 +22,15 @@ SMALL += [{"op": f"logical_{op}", "left": (17,), "right": (2, 1), "dtype": "bool
 SMALL += [{"op": "floor_divide", "left": (4, 5), "right": (5,)}, {"op": "floor_mod", "left": (4, 5), "right": (5,)}]
 
 
-def common_shape(a: Any, b: Any) -> list[Any]:
-    """The shape of both sides stretched: from the right, equal extents or a one."""
+def common_shape(a: Any, b: Any, operator: str = "") -> list[Any]:
+    """The shape of both sides stretched: from the right, equal extents or a one. `operator`: whose they are."""
     a, b = list(a), list(b)
     n = max(len(a), len(b))
     a, b = [1] * (n - len(a)) + a, [1] * (n - len(b)) + b
-    return [_stretched(x, y, a, b) for x, y in zip(a, b)]
+    return [_stretched(x, y, a, b, operator) for x, y in zip(a, b)]
 
 
-def _stretched(x: Any, y: Any, a: Any, b: Any) -> Any:
+def _stretched(x: Any, y: Any, a: Any, b: Any, operator: str) -> Any:
     m, n = _shared.constant(x), _shared.constant(y)
     if n == 1 or m == n > 0 or x is y:
         return x
@@ -37,8 +38,8 @@ def _stretched(x: Any, y: Any, a: Any, b: Any) -> Any:
         return y
     if not n:
         return x
-    shown = [", ".join(str(_shared.constant(v) or v) for v in s) for s in (a, b)]
-    raise ValueError(f"shapes ({shown[0]}) and ({shown[1]}) do not go together: each pair must be equal or hold a one")
+    message = f"shapes {_checks.shown(a)} and {_checks.shown(b)} do not go together: each pair must be equal or hold a one"
+    raise ShapeError("operator-shapes", f"{operator}: {message}" if operator else message)
 
 
 def stretched_read(x: Any, index: Any, shape: Any) -> Any:
@@ -57,7 +58,7 @@ def elementwise(f: Callable[[Any, Any], Any], name: str, about: str = "") -> Cal
         if not tensors:
             return f(lhs, rhs)
         numbers = [x if isinstance(x, te.Tensor) else _number(x, tensors[0].dtype) for x in sides]
-        shape = common_shape(*[x.shape if isinstance(x, te.Tensor) else () for x in sides])
+        shape = common_shape(*[x.shape if isinstance(x, te.Tensor) else () for x in sides], name)
         read = lambda x, i: stretched_read(x, i, shape) if isinstance(x, te.Tensor) else x
         element = lambda *i: f(*[read(x, i) for x in numbers])
         return te.compute(shape, element, name=f"T_{name}", tag="broadcast")
@@ -121,7 +122,10 @@ def broadcast_to(data: Any, shape: Any) -> Any:
     """`data` stretched to a shape."""
     wide = common_shape(data.shape, shape)
     if len(wide) != len(shape) or any(_shared.constant(w) != _shared.constant(s) for w, s in zip(wide, shape)):
-        raise ValueError(f"a tensor of shape {list(data.shape)} does not stretch to {list(shape)}")
+        raise ShapeError(
+            "operator-shapes",
+            f"broadcast_to: a tensor of shape {_checks.shown(data.shape)} does not stretch to {_checks.shown(shape)}",
+        )
     element = lambda *i: stretched_read(data, i, wide)
     return te.compute(wide, element, name="T_broadcast_to", tag="broadcast")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from tvmlab import te
 
-from . import _rows, _shared
+from . import _checks, _rows, _shared
 
 
 def _layer(size: int, in_channel: int, out_channel: int, kernel: int, stride: int) -> dict[str, Any]:
@@ -57,10 +57,14 @@ def conv2d_nchw(
 ) -> Any:
     """data (n, c, h, w), kernel (o, c // groups, kh, kw) -> (n, o, oh, ow)."""
     (sh, sw), (dh, dw) = _shared.as_tuple(stride, 2), _shared.as_tuple(dilation, 2)
-    n, _, h, w = data.shape
+    _checks.need_dims("conv2d_nchw", "data", data, "n c h w")
+    _checks.need_dims("conv2d_nchw", "kernel", kernel, "o i kh kw")
+    n, channels, h, w = data.shape
     o, c, kh, kw = kernel.shape
+    _checks.need_groups("conv2d_nchw", channels, c, o, groups, (1, 1, 0))
     window = [_shared.dilated(kh, dh), _shared.dilated(kw, dw)]
     before, after = _shared.pads(padding, window)
+    _checks.need_window("conv2d_nchw", "HW", (h, w), before, after, window)
     source = padded(data, [0, 0, *before], [0, 0, *after])
     oh = _shared.out_extent(h, before[0], after[0], window[0], sh)
     ow = _shared.out_extent(w, before[1], after[1], window[1], sw)
@@ -82,10 +86,14 @@ def conv2d_nhwc(
 ) -> Any:
     """data (n, h, w, c), kernel (kh, kw, c // groups, o) -> (n, oh, ow, o)."""
     (sh, sw), (dh, dw) = _shared.as_tuple(stride, 2), _shared.as_tuple(dilation, 2)
-    n, h, w, _ = data.shape
+    _checks.need_dims("conv2d_nhwc", "data", data, "n h w c")
+    _checks.need_dims("conv2d_nhwc", "kernel", kernel, "kh kw i o")
+    n, h, w, channels = data.shape
     kh, kw, c, o = kernel.shape
+    _checks.need_groups("conv2d_nhwc", channels, c, o, groups, (3, 2, 3))
     window = [_shared.dilated(kh, dh), _shared.dilated(kw, dw)]
     before, after = _shared.pads(padding, window)
+    _checks.need_window("conv2d_nhwc", "HW", (h, w), before, after, window)
     source = padded(data, [0, *before, 0], [0, *after, 0])
     oh = _shared.out_extent(h, before[0], after[0], window[0], sh)
     ow = _shared.out_extent(w, before[1], after[1], window[1], sw)

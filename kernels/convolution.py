@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tvmlab import te
+from tvmlab.error import ShapeError
 
-from . import _shared
+from . import _checks, _shared
 from .conv2d import padded
 from .dilate import dilate
 
@@ -47,19 +48,28 @@ def conv(
     """The convolution of layouts such as NCW, NHWC, NCDHW; the kernel has 1/groups of the input channels."""
     weights = kernel_layout or KERNEL_LAYOUT.get(data_layout, "")
     if not weights:
-        raise ValueError(f"data layout {data_layout!r} needs a kernel_layout; known: {', '.join(KERNEL_LAYOUT)}")
+        raise ShapeError(
+            "operator-layout", f"conv: data layout {data_layout!r} needs a kernel_layout", legal=list(KERNEL_LAYOUT)
+        )
+    _need_layouts(data_layout, weights)
     letters = [c for c in data_layout if c in "DHW"]
+    operator = f"conv{len(letters)}d ({data_layout})"
+    _checks.need_dims(operator, "data", inp, " ".join(data_layout))
+    _checks.need_dims(operator, "kernel", filt, " ".join(weights))
     n = len(letters)
     where, inside = [data_layout.index(c) for c in letters], [weights.index(c) for c in letters]
     strides, dilations = _shared.as_tuple(stride, n), _shared.as_tuple(dilation, n)
     window = [_shared.dilated(filt.shape[k], d) for k, d in zip(inside, dilations)]
     before, after = _shared.pads(padding, window)
+    _checks.need_window(operator, "".join(letters), [inp.shape[d] for d in where], before, after, window)
     around = [[0] * len(data_layout) for _ in range(2)]
     for d, b, a in zip(where, before, after):
         around[0][d], around[1][d] = b, a
     source = padded(inp, around[0], around[1])
     batch, channel = data_layout.index("N"), data_layout.index("C")
     out_channels, in_channels = filt.shape[weights.index("O")], filt.shape[weights.index("I")]
+    places = (channel, weights.index("I"), weights.index("O"))
+    _checks.need_groups(operator, inp.shape[channel], in_channels, out_channels, groups, places)
     shape = list(inp.shape)
     shape[channel] = out_channels
     for d, b, a, w, s in zip(where, before, after, window, strides):
@@ -82,6 +92,22 @@ def conv(
 
     name = f"{'group_' if groups > 1 else ''}conv{n}d_{data_layout.lower()}"
     return te.compute(shape, element, name="conv", tag=name)
+
+
+def _need_layouts(data: str, weights: str) -> None:
+    """N, C and the spatial letters; O, I and the same spatial letters."""
+    space = [c for c in data if c in "DHW"]
+    if sorted(data) != sorted(["N", "C", *space]) or not space or len(set(space)) < len(space):
+        raise ShapeError(
+            "operator-layout", f"conv: {data!r} is no data layout: N, C and some of D, H, W", legal=list(KERNEL_LAYOUT)
+        )
+    if sorted(weights) != sorted(["O", "I", *space]):
+        raise ShapeError(
+            "operator-layout",
+            f"conv: the kernel layout {weights!r} does not go with the data layout {data!r}: it has O, I and "
+            f"{', '.join(space)}",
+            legal=[KERNEL_LAYOUT[data]] if data in KERNEL_LAYOUT else [],
+        )
 
 
 def conv_transpose(

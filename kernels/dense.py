@@ -6,7 +6,7 @@ from typing import Any
 
 from tvmlab import te
 
-from . import _shared
+from . import _checks, _shared
 
 SHAPES = {
     "ResNet-18's classifier": {"batch": 1, "in_dim": 512, "out_dim": 1000},
@@ -22,8 +22,14 @@ SMALL = [
 
 def dense(data: Any, weight: Any, bias: Any = None, out_dtype: str | None = None, **hints: Any) -> Any:
     """data (batch, in), weight (out, in), bias (out) -> (batch, out)."""
+    _checks.need_dims("dense", "data", data, "batch in")
+    _checks.need_dims("dense", "weight", weight, "out in")
     batch, in_dim = data.shape
-    out_dim, _ = weight.shape
+    out_dim, taken = weight.shape
+    _checks.need_equal("dense", "data's inputs (dimension 1)", in_dim, "weight's inputs (dimension 1)", taken)
+    if bias is not None:
+        _checks.need_dims("dense", "bias", bias, "out")
+        _checks.need_equal("dense", "weight's outputs (dimension 0)", out_dim, "bias (dimension 0)", bias.shape[0])
     dtype = out_dtype or data.dtype
     k = te.reduce_axis((0, in_dim), name="k")
     element = lambda i, j: te.sum(data[i, k].astype(dtype) * weight[j, k].astype(dtype), axis=k)

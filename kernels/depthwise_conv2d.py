@@ -6,7 +6,7 @@ from typing import Any
 
 from tvmlab import te
 
-from . import _rows, _shared
+from . import _checks, _rows, _shared
 from .conv2d import padded
 
 
@@ -41,10 +41,15 @@ def depthwise_conv2d_nchw(
 ) -> Any:
     """data (n, c, h, w), kernel (c, multiplier, kh, kw) -> (n, c * multiplier, oh, ow)."""
     (sh, sw), (dh, dw) = _shared.as_tuple(stride, 2), _shared.as_tuple(dilation, 2)
+    name = "depthwise_conv2d_nchw"
+    _checks.need_dims(name, "data", data, "n c h w")
+    _checks.need_dims(name, "kernel", kernel, "c multiplier kh kw")
     n, c, h, w = data.shape
-    _, m, kh, kw = kernel.shape
+    filters, m, kh, kw = kernel.shape
+    _checks.need_equal(name, "data's channels (dimension 1)", c, "kernel's channels (dimension 0)", filters)
     window = [_shared.dilated(kh, dh), _shared.dilated(kw, dw)]
     before, after = _shared.pads(padding, window)
+    _checks.need_window(name, "HW", (h, w), before, after, window)
     source = padded(data, [0, 0, *before], [0, 0, *after], name="PaddedInput")
     oh = _shared.out_extent(h, before[0], after[0], window[0], sh)
     ow = _shared.out_extent(w, before[1], after[1], window[1], sw)
@@ -63,10 +68,15 @@ def depthwise_conv2d_nhwc(
 ) -> Any:
     """data (n, h, w, c), kernel (kh, kw, c, multiplier) -> (n, oh, ow, c * multiplier)."""
     (sh, sw), (dh, dw) = _shared.as_tuple(stride, 2), _shared.as_tuple(dilation, 2)
+    name = "depthwise_conv2d_nhwc"
+    _checks.need_dims(name, "data", data, "n h w c")
+    _checks.need_dims(name, "kernel", kernel, "kh kw c multiplier")
     n, h, w, c = data.shape
-    kh, kw, _, m = kernel.shape
+    kh, kw, filters, m = kernel.shape
+    _checks.need_equal(name, "data's channels (dimension 3)", c, "kernel's channels (dimension 2)", filters)
     window = [_shared.dilated(kh, dh), _shared.dilated(kw, dw)]
     before, after = _shared.pads(padding, window)
+    _checks.need_window(name, "HW", (h, w), before, after, window)
     source = padded(data, [0, *before, 0], [0, *after, 0], name="PaddedInput")
     oh = _shared.out_extent(h, before[0], after[0], window[0], sh)
     ow = _shared.out_extent(w, before[1], after[1], window[1], sw)

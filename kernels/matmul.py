@@ -6,7 +6,7 @@ from typing import Any
 
 from tvmlab import te
 
-from . import _shared
+from . import _checks, _shared
 
 SHAPES = {
     **{f"square {n}": {"m": n, "n": n, "k": n} for n in (256, 512, 1024, 2048)},
@@ -24,8 +24,20 @@ SMALL = [
 ]
 
 
+def _need_k(operator: str, a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> None:
+    """Both sides are as long along the dimension that is summed."""
+    last = len(a.shape) - 1
+    i, j = last - transpose_a, last - 1 + transpose_b
+    _checks.need_equal(
+        operator, f"a's k (dimension {i})", a.shape[i], f"b's k (dimension {j}, transpose_b={transpose_b})", b.shape[j]
+    )
+
+
 def matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, out_dtype: str = "") -> Any:
     """(m, k) x (k, n) -> (m, n); `transpose_a`: a is (k, m); `transpose_b`: b is (n, k)."""
+    _checks.need_dims("matmul", "a", a, "k m" if transpose_a else "m k")
+    _checks.need_dims("matmul", "b", b, "n k" if transpose_b else "k n")
+    _need_k("matmul", a, b, transpose_a, transpose_b)
     (k, m) = a.shape if transpose_a else reversed(a.shape)
     n = b.shape[0 if transpose_b else 1]
     dtype = out_dtype or a.dtype
@@ -41,6 +53,11 @@ def matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False,
 
 def batch_matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, out_dtype: str = "") -> Any:
     """(batch, m, k) x (batch, k, n) -> (batch, m, n); a batch of one on either side goes with every other."""
+    _checks.need_dims("batch_matmul", "a", a, "batch k m" if transpose_a else "batch m k")
+    _checks.need_dims("batch_matmul", "b", b, "batch n k" if transpose_b else "batch k n")
+    _need_k("batch_matmul", a, b, transpose_a, transpose_b)
+    if 1 not in (_shared.constant(a.shape[0]), _shared.constant(b.shape[0])):
+        _checks.need_equal("batch_matmul", "a's batch (dimension 0)", a.shape[0], "b's (dimension 0)", b.shape[0])
     (k, m) = a.shape[1:] if transpose_a else (a.shape[2], a.shape[1])
     n = b.shape[1 if transpose_b else 2]
     batch = b.shape[0] if _shared.constant(a.shape[0]) == 1 else a.shape[0]
@@ -103,7 +120,7 @@ def cpu(
     """
     a, b, c = declare(m, n, k, batch, transpose_a, transpose_b, dtype)
     s = te.create_schedule(c.op)
-    large = k > 2048 or m * k * (8 if dtype == "float64" else 4) >= LARGE
+    large = k > 2048 or m * k * (8 if dtype == "float64" else 4) > LARGE
     if transpose_a or transpose_b or large:
         blocked(s, a, b, c, dtype, transpose_a, transpose_b)
     else:

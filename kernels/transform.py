@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tvmlab import te, tir
+from tvmlab.error import ShapeError
 
-from . import _shared
+from . import _checks, _shared
 from .reduction import real_axes
 
 SHAPES = {
@@ -258,7 +259,14 @@ def _piece(a: Any, axis: int, begin: int, end: int) -> Any:
 def concatenate(a_tuple: Any, axis: int = 0) -> Any:
     """One after the other along the axis."""
     parts = list(a_tuple)
+    if not parts:
+        raise ShapeError("operator-shapes", "concatenate: there are no tensors to join")
     (at,) = real_axes(len(parts[0].shape), axis)
+    for number, p in enumerate(parts[1:], 1):
+        _checks.need_dims("concatenate", f"tensor {number}", p, " ".join(f"n{d}" for d in range(len(parts[0].shape))))
+        for d, (m, n) in enumerate(zip(parts[0].shape, p.shape)):
+            if d != at:
+                _checks.need_equal("concatenate", f"tensor 0 along dimension {d}", m, f"tensor {number}", n)
     starts: list[Any] = [te.const(0)]
     for p in parts:
         starts.append(starts[-1] + p.shape[at])

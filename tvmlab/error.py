@@ -7,11 +7,13 @@ from .core.error import (
     BuildError,
     CallError,
     ExpressionError,
+    ExpressionTypeError,
     LabError,
     MissingName,
     ScheduleError,
     ScheduleTypeError,
     ScheduleValueError,
+    ShapeError,
     TVMError,
     VerifyError,
 )  # fmt: skip

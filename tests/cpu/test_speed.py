@@ -103,10 +103,30 @@ class TestPeers:
 
 
 def test_the_page_has_summary_details_and_machine():
-    row = Row("call", "Calls", ("what", "ns"), others=0.25)
+    row = Row("call", "Calls", ("what", "ns"), others=0.25, date="today")
     row.line("module", 900)
     row.check("call", "under 5 us", "0.90 us", True)
-    text = report.page({"cpu": "one"}, [row], 21, {"peer torch": "torch 2"})
+    text = report.page({"cpu": "one", "peer torch": "torch 2"}, [row])
     assert "| call | under 5 us | 0.90 us | yes |" in text
-    assert "## Calls\n\n| what | ns |\n| --- | --- |\n| module | 900 |\n\nOthers used 25 %" in text
+    assert "## Calls\n\n| what | ns |\n| --- | --- |\n| module | 900 |\n\nMeasured today; others used 25 %" in text
     assert "| peer torch | torch 2 |" in text
+
+
+def test_a_row_measured_again_replaces_itself_only(monkeypatch, tmp_path):
+    monkeypatch.setattr(report, "RAW", tmp_path / "build" / "speed.json")
+    monkeypatch.setattr(report, "PAGE", tmp_path / "page.md")
+
+    def measured(name, text):
+        row = Row(name, name.title())
+        row.check(name, "fast", text, True)
+        return row
+
+    report.save({"cpu": "one"}, [measured("call", "old")], ["call", "memory"])
+    assert not report.PAGE.exists()  # there are rows that nobody has measured yet
+    report.save({"cpu": "one"}, [measured("memory", "small")], ["call", "memory"])
+    report.save({"cpu": "one"}, [measured("call", "new")], ["call", "memory"])
+    page = report.PAGE.read_text()
+    assert "| call | fast | new | yes |\n| memory | fast | small | yes |" in page
+    report.PAGE.unlink()
+    report.save({"cpu": "another"}, [measured("call", "new")], ["call", "memory"])
+    assert not report.PAGE.exists()  # numbers of two machines are not put together

@@ -323,7 +323,7 @@ def test_symbolic_images(name):
 def test_shapes_that_do_not_go_together():
     a, b = te.placeholder((5, 3), name="a"), te.placeholder((4, 3), name="b")
     assert refused(ValueError, lambda: a + b) == (
-        "shapes (5, 3) and (4, 3) do not go together: each pair must be equal or hold a one"
+        "add: shapes (5, 3) and (4, 3) do not go together: each pair must be equal or hold a one"
     )
     assert refused(ValueError, lambda: topi.reshape(a, (4, 4))) == "15 elements do not fit the shape [4, 4]"
 

@@ -38,7 +38,6 @@ UNARY = [
         ("int8", "uint16", "uint16"),
         ("bool", "int8", "int8"),
         ("bool", "float32", "float32"),
-        ("bool", "bool", "bool"),
         ("float32x4", "float32", "float32x4"),
         ("int32x4", "float64", "float64x4"),
     ],
@@ -47,6 +46,11 @@ def test_promotion(a, b, common):
     assert dt.promote(a, b) == dt.promote(b, a) == common
     assert (Var("a", a) + Var("b", b)).dtype == common
     assert (Var("a", a) < Var("b", b)).dtype == dt.vector("bool", dt.lanes(common))
+
+
+def test_arithmetic_of_bools_counts():
+    a, b = Var("a", "bool"), Var("b", "bool")
+    assert [e.dtype for e in (a + b, a * b, -a, a & b, a.equal(b))] == ["int32", "int32", "int32", "bool", "bool"]
 
 
 def test_numbers_become_int32_and_float32():

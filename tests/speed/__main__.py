@@ -1,11 +1,11 @@
-"""`python -m tests.speed [rows...] [--rounds 21]`: all rows write BENCHMARKS.md, a choice of rows is only shown."""
+"""`python -m tests.speed [rows...] [--rounds 21]`: shows these rows, or all, and puts them into BENCHMARKS.md."""
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import os
 import sys
-from typing import Any
 
 from . import report, rows
 from .bench import Bench, Row
@@ -29,18 +29,16 @@ def main(argv: list[str]) -> int:
         done = [measure(bench, name) for name in options.rows or rows.names()]
     finally:
         bench.close()
-    report.save(machine, done)
-    peers: dict[str, Any] = {f"peer {n}": p.version for n, p in bench.peers.items()}
+    peers = {f"peer {n}": p.version for n, p in bench.peers.items()}
     peers |= {f"peer {n}": f"missing: {why.splitlines()[0]}" for n, why in bench.missing.items()}
-    if not options.rows:
-        report.PAGE.write_text(report.page(machine, done, options.rounds, peers))
+    report.save(machine | peers, done, rows.names())
     print("\n\n".join([report.summary([c for row in done for c in row.checks]), *map(report.section, done)]))
     return 0
 
 
 def measure(bench: Bench, name: str) -> Row:
     module = rows.get(name)
-    row = Row(name, module.TITLE)
+    row = Row(name, module.TITLE, date=str(datetime.date.today()))
     bench.say(f"{name} ...")
     with Others([p.process.pid for p in bench.peers.values()]) as others:
         module.run(bench, row)

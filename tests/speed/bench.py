@@ -37,6 +37,7 @@ class Row:
     raw: dict[str, Times] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     others: float | None = None  # the share of the machine that others used meanwhile
+    date: str = ""
 
     def check(self, what: str, must: str, measured: str, met: bool | None) -> None:
         self.checks.append(Check(what, must, measured, met))
@@ -46,6 +47,10 @@ class Row:
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
+
+    @staticmethod
+    def from_json(saved: dict[str, Any]) -> Row:
+        return Row(**{**saved, "checks": [Check(**c) for c in saved["checks"]]})
 
 
 class Bench:

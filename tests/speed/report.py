@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ VERDICT = {True: "yes", False: "**no**", None: "not measured"}
 
 HEAD = """# Speed
 
-Made by `make bench` ({date}, {rounds} rounds). Ratios are the peer's time over ours: above one, ours is faster. In
+Made by `make bench`. Ratios are the peer's time over ours: above one, ours is faster. In
 every round each contestant runs once, warm, on the same arrays, and again if it had to share its core; a ratio is taken
 within a round, and shown is the median of the rounds with their quartiles. Results are compared with NumPy's before
 anything is timed. Everything runs on one thread unless it says otherwise.
@@ -37,28 +36,31 @@ def summary(checks: Sequence[Check]) -> str:
 def section(row: Row) -> str:
     parts = [f"## {row.title}", table(row.heads, row.lines) if row.lines else "", *row.notes]
     if row.others is not None:
-        parts.append(f"Others used {100 * row.others:.0f} % of the machine meanwhile.")
+        parts.append(f"Measured {row.date}; others used {100 * row.others:.0f} % of the machine meanwhile.")
     note = NOTES / f"{row.name}.md"
     if note.exists():
         parts.append(note.read_text().strip())
     return "\n\n".join(filter(None, parts))
 
 
-def page(machine: Mapping[str, Any], rows: Sequence[Row], rounds: int, peers: Mapping[str, str]) -> str:
-    facts = [(k, str(v)) for k, v in (machine | peers).items()]
+def page(facts: Mapping[str, Any], rows: Sequence[Row]) -> str:
     return "\n\n".join([
-        HEAD.format(date=datetime.date.today(), rounds=rounds).strip(),
+        HEAD.strip(),
         summary([c for row in rows for c in row.checks]),
         *map(section, rows),
         "## The machine",
-        table(("what", "value"), facts),
+        table(("what", "value"), [(k, str(v)) for k, v in facts.items()]),
     ]) + "\n"  # fmt: skip
 
 
-def save(machine: Mapping[str, Any], rows: Sequence[Row]) -> None:
-    """The raw numbers of these rows, beside those of the rows that were not run this time."""
+def save(facts: Mapping[str, Any], rows: Sequence[Row], order: Sequence[str]) -> None:
+    """Keep the numbers of these rows beside those of rows measured before on this machine; all rows make the page."""
     RAW.parent.mkdir(exist_ok=True)
     kept = json.loads(RAW.read_text()) if RAW.exists() else {}
-    for row in rows:
-        kept[row.name] = {"machine": machine, "date": str(datetime.datetime.now()), **row.as_json()}
+    if kept.get("facts", {}).get("cpu") != facts["cpu"]:
+        kept = {}
+    kept["facts"] = {**kept.get("facts", {}), **facts}
+    kept.setdefault("rows", {}).update({row.name: row.as_json() for row in rows})
     RAW.write_text(json.dumps(kept, indent=1))
+    if set(order) <= set(kept["rows"]):
+        PAGE.write_text(page(kept["facts"], [Row.from_json(kept["rows"][name]) for name in order]))

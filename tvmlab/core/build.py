@@ -25,6 +25,7 @@ FOLD: dict[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 DIVISIONS = frozenset({"/", "//", "%", "truncdiv", "truncmod"})
 BITS = frozenset({"&", "|", "^", "<<", ">>"})
+COUNTS = DIVISIONS | {"+", "-", "*"}  # of bools these are counts: int32
 INTEGER = BITS | DIVISIONS - {"/"}
 
 
@@ -62,7 +63,11 @@ def _dtype_of(value: Any) -> str:
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int):
-        return "int32" if -(2**31) <= value < 2**31 else "int64"
+        if not -(2**63) <= value < 2**64:
+            raise ExpressionError(
+                "number-too-large", f"{value} does not fit any integer type", hint="write it as a float if that is meant"
+            )
+        return "int32" if -(2**31) <= value < 2**31 else "int64" if value < 2**63 else "uint64"
     if isinstance(value, float):
         return "float32"
     if isinstance(value, str):
@@ -119,6 +124,9 @@ def binary(op: str, left: Any, right: Any) -> Expr:
     if op in LOGIC:
         return _logic(op, a, b)
     a, b = matched(a, b)
+    if op in COUNTS and dt.is_bool(a.dtype):
+        wide = dt.vector("int32", dt.lanes(a.dtype))
+        a, b = cast(a, wide), cast(b, wide)
     element = dt.element(a.dtype)
     if op in INTEGER and dt.is_float(element):
         instead = {"%": "; for floats there is te.fmod", "//": "; for floats there is te.floor(a / b)"}.get(op, "")
@@ -193,6 +201,8 @@ def negate(value: Any) -> Expr:
     e = to_expr(value)
     if isinstance(e, Const):
         return const(-e.value, e.dtype)
+    if dt.is_bool(e.dtype):
+        e = cast(e, dt.vector("int32", dt.lanes(e.dtype)))
     return binary("*", e, const(-1, e.dtype)) if dt.is_int(e.dtype) else binary("*", e, const(-1.0, e.dtype))
 
 
@@ -234,10 +244,12 @@ def if_then_else(cond: Any, then: Any, other: Any) -> Expr:
 
 
 def all_(*conditions: Any) -> Expr:
+    """All of the conditions hold: `te.all(i > 0, i < n)`."""
     return _fold_conditions("and", conditions)
 
 
 def any_(*conditions: Any) -> Expr:
+    """At least one of the conditions holds: `te.any(i < 1, i >= n)`."""
     return _fold_conditions("or", conditions)
 
 

@@ -49,6 +49,7 @@ def deep(f: Callable[P, R]) -> Callable[P, R]:
 def _with_room(f: Callable[[], R]) -> R:
     """The value of `f()`, computed on a thread with a large stack."""
     outcome: list[Any] = []
+    done = threading.Event()
     context = contextvars.copy_context()
 
     def work() -> None:
@@ -59,14 +60,15 @@ def _with_room(f: Callable[[], R]) -> R:
             outcome[:] = [False, e]
         finally:
             _workers.discard(threading.get_ident())
+            done.set()
 
     _enter()
     try:
-        _finish(_started(work))
+        _finish(_started(work), done)
     finally:
         _leave()
-    done, value = outcome
-    if done:
+    good, value = outcome
+    if good:
         return value  # type: ignore[no-any-return]
     if isinstance(value, RecursionError):
         raise LabError(
@@ -87,14 +89,14 @@ def _started(work: Callable[[], None]) -> threading.Thread:
     return thread
 
 
-def _finish(thread: threading.Thread) -> None:
+def _finish(thread: threading.Thread, done: threading.Event) -> None:
     """Wait for the thread; an interrupt of the one that waits stops the work."""
     try:
-        thread.join()
+        done.wait()
     except BaseException as e:
-        while thread.is_alive():
+        while not done.is_set():
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(type(e)))
-            thread.join(0.1)
+            done.wait(0.1)
         raise
 
 

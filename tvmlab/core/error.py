@@ -91,6 +91,14 @@ class ExpressionError(LabError):
     """A tensor expression that cannot be."""
 
 
+class ExpressionTypeError(ExpressionError, TypeError):
+    """A refusal for which the classic API raises TypeError."""
+
+
+class ShapeError(ExpressionError, ValueError):
+    """Shapes given to an operator that do not go together."""
+
+
 class BuildError(LabError):
     """A program that cannot be compiled for the target that was asked."""
 

@@ -12,6 +12,7 @@ import io
 import keyword
 import re
 import tokenize
+import unicodedata
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -62,7 +63,7 @@ LOOPS = {
 
 def identifier(name: str) -> str:
     """`C.i.outer` -> `C_i_outer`: a legal Python name."""
-    text = re.sub(r"\W", "_", name) or "_"
+    text = re.sub(r"\W", "_", unicodedata.normalize("NFKC", name)) or "_"  # Python reads names so too
     return f"_{text}" if text[0].isdigit() or keyword.iskeyword(text) else text
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 from ..core import dtype as dt
 from ..core.build import as_bool, binary, const, text, to_expr
-from ..core.error import ExpressionError, TVMError
+from ..core.error import ExpressionError, ExpressionTypeError, TVMError
 from ..core.intrin import max_value, min_value
 from ..core.node import REDUCE, Combiner, Const, Expr, IterVar, Load, Range, Reduce, Var
 from ..core.walk import substitute
@@ -37,23 +38,42 @@ def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "") -> IterVar:
     return IterVar(domain, Var(text(name, "the name of a reduce axis"), domain.extent.dtype), REDUCE, thread_tag)
 
 
-def comm_reducer(fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str = "reduce") -> Reducer:
+def comm_reducer(
+    fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str = "reduce", about: str = ""
+) -> Reducer:
     """A reducer `r(expr, axis, where=None, init=None)` from a commutative, associative fold.
 
     `fcombine(x, y)` takes two values (tuples for a tuple reduction), `fidentity(dtype, ...)` gives the identity.
+    `about`: its docstring.
     """
-    return Reducer(fcombine, fidentity, name)
+    return Reducer(fcombine, fidentity, name, about)
+
+
+ABOUT = """Fold an expression over reduce axes: `{name}(A[i, k], axis=k)`.
+
+`axis`: a te.reduce_axis, or a list of them. `where`: a condition; elements for which it does not hold are left out.
+`init`: what the fold starts from (a constant or a tensor's element); without it, the identity.
+With several values and no axis, the values are folded element by element: `{name}(a, b, c)`."""
 
 
 class Reducer:
-    def __init__(self, fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str) -> None:
+    def __init__(
+        self, fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str, about: str = ""
+    ) -> None:
         self.fcombine, self.fidentity, self.name = fcombine, fidentity, name
         self.__name__ = name
+        self.__doc__ = about or ABOUT.format(name=name)
+        self.__signature__ = SIGNATURE
 
-    def __call__(self, expr: Any, axis: Any = None, where: Any = None, init: Any = None, *args: Any) -> Any:
-        if axis is None or not _is_axes(axis):
-            values = [v for v in (expr, axis, where, init, *args) if v is not None]
-            return self.fold(values)
+    def __call__(self, expr: Any, *values: Any, **named: Any) -> Any:
+        if not named and not (values and (values[0] is None or _is_axes(values[0]))):
+            return self.fold([v for v in (expr, *values) if v is not None])
+        given = SIGNATURE.bind_partial(expr, *values, **named).arguments
+        axis, where, init = given.get("axis"), given.get("where"), given.get("init")
+        if axis is None and "axis" not in named:  # r(a, None, b), r(a, where=...)
+            raise self.no_axis(expr)
+        if not _is_axes(axis):
+            raise self.bad_axis(axis)
         axes = tuple(axis) if isinstance(axis, (list, tuple)) else (axis,)
         for a in axes:
             if a.iter_type != REDUCE:
@@ -69,13 +89,31 @@ class Reducer:
 
     def fold(self, values: list[Any]) -> Any:
         """The combiner applied to values right away: r(a, b, c)."""
+        if len(values) < 2:
+            raise self.no_axis(values[0] if values else None)
         for v in values[1:]:
             if isinstance(v, (list, tuple, str)) and not isinstance(values[0], (list, tuple)):
-                raise TypeError(f"{self.name}: the axis is a te.reduce_axis, or a list of them, not {v!r}")
+                raise self.bad_axis(v)
         total = values[0]
         for v in values[1:]:
             total = self.fcombine(total, v)
         return total
+
+    def bad_axis(self, axis: Any) -> ExpressionTypeError:
+        what = " (a number counts dimensions in NumPy and topi)" if isinstance(axis, int) else ""
+        return ExpressionTypeError(
+            "axis-is-no-axis",
+            f"{self.name}: the axis is a te.reduce_axis, or a list of them, not {axis!r}{what}",
+            hint=f'k = te.reduce_axis((0, n), name="k"); te.compute(..., lambda i: {self.name}(A[i, k], axis=k))',
+        )
+
+    def no_axis(self, expr: Any) -> ExpressionTypeError:
+        return ExpressionTypeError(
+            "no-axis",
+            f"{self.name}: no axis to fold {expr!r} over was given",
+            hint=f'k = te.reduce_axis((0, n), name="k"), then {self.name}(..., axis=k); or fold values: '
+            f"{self.name}(a, b)",
+        )
 
     def reduce(self, sources: tuple[Expr, ...], axes: tuple[IterVar, ...], where: Any, init: Any) -> tuple[Expr, ...]:
         combiner = self.combiner(tuple(s.dtype for s in sources))
@@ -98,7 +136,19 @@ class Reducer:
         identities = tuple(to_expr(i) for i in (identity if many else (identity,)))
         if len(results) != len(dtypes) or len(identities) != len(dtypes):
             raise ExpressionError("combiner-count", f"{self.name}: the combiner must give {len(dtypes)} values")
+        for r, dtype in zip(results, dtypes, strict=True):
+            if r.dtype != dtype:
+                raise ExpressionError(
+                    "combiner-dtype", f"{self.name} of {dtype} gives {r.dtype}: a reduction keeps its type",
+                    hint=f"cast what is reduced: x.astype({r.dtype!r})",
+                )  # fmt: skip
         return Combiner(self.name, x, y, results, identities)
+
+
+def _signature(expr: Any, axis: Any, where: Any = None, init: Any = None) -> None: ...
+
+
+SIGNATURE = inspect.signature(_signature).replace(return_annotation=inspect.Signature.empty)
 
 
 def _is_axes(axis: Any) -> bool:

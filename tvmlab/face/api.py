@@ -16,9 +16,10 @@ from ..core.node import Alloc, Buffer
 from ..core.program import Function, Program
 from ..core.text import show
 from ..core.walk import walk
-from ..expr.tensor import PlaceholderOp
+from ..expr.tensor import PlaceholderOp, Tensor
 from ..lowering import pipeline
 from ..lowering.config import DEFAULT, Config
+from ..schedule.state import is_input
 from ..target import Target, get
 from .handle import Schedule, create_schedule
 
@@ -97,6 +98,8 @@ def build(
     if isinstance(inputs, Schedule) and args is None:
         raise ValueError("build needs the list of arguments of a schedule: build(s, [A, B, C])")
     inputs, target = _one(inputs, target)
+    if isinstance(inputs, Schedule):
+        refuse_lost(inputs, args or ())
     chosen = config or current_config()
     record = as_target(target or Target.current() or "llvm")
     program = lower(inputs, args, name, binds, config=chosen)
@@ -127,6 +130,17 @@ def create_prim_func(ops: Any, index_dtype_override: str | None = None) -> Funct
     read = {t for x in args for t in x.op.inputs}
     outputs = [x.op for x in args if x not in read and not isinstance(x.op, PlaceholderOp)]
     return lower(create_schedule(list(dict.fromkeys(outputs))), args).entry
+
+
+def refuse_lost(schedule: Schedule, args: Sequence[Any]) -> None:
+    """An output that is no argument would be computed, and thrown away."""
+    given = {schedule.state.alias.get(a.op) for a in args if isinstance(a, Tensor)}
+    for stage in schedule.state.in_order:
+        if stage.is_output and stage.index not in given and not is_input(stage):
+            raise BuildError(
+                "output-not-passed", f"`{stage.name}` is an output of this schedule, but not among the arguments",
+                hint=f"add {stage.name} to the list of arguments",
+            )  # fmt: skip
 
 
 def refuse_huge(program: Program) -> None:

@@ -47,12 +47,13 @@ def refuse_explosion(op: ComputeOp, inlined: Inlined) -> None:
             size += copies[tensor] * _count(inlined[tensor].body[0], copies[tensor], inlined, copies)
     if size <= SIZE_LIMIT:
         return
-    often = sorted((t for t in inlined if copies[t] > 1), key=lambda t: copies[t])
+    often = sorted((t for t in inlined if copies[t] > 1), key=lambda t: -copies[t])
+    shown = often[:: max(1, len(often) // 5)]
     raise ScheduleError(
         "inline-explosion",
         f"inlining makes the expression of {op.name} {shorter(size)} nodes long (the limit is {SIZE_LIMIT})",
-        where=[f"{t.op.name} is copied {shorter(copies[t])} times" for t in often[:: max(1, len(often) // 5)]],
-        legal=[f"s[{t.op.name}].compute_root()" for t in often[:: max(1, len(often) // 5)]],
+        where=[f"{t.op.name} is copied {shorter(copies[t])} times" for t in shown],
+        legal=[f"s[{t.op.name}].compute_root()" for t in shown],
         hint="a stage that is read more than once is copied for each read: compute some of them once instead",
     )
 

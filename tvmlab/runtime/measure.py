@@ -98,8 +98,12 @@ class Timing:
 
     def __post_init__(self) -> None:
         for name in ("number", "repeat", "repeats_to_cooldown"):
-            if getattr(self, name) < 1:
+            if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
                 raise LabError("timing", f"{name} must be at least 1, got {getattr(self, name)}")
+        for name in ("min_repeat_ms", "cooldown_interval_ms", "cache_flush_bytes"):
+            value = getattr(self, name)
+            if not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
+                raise LabError("timing", f"{name} must be a number of at least 0, got {value}")
 
 
 def run(thunk: Thunk, timing: Timing, args: Sequence[Any] = ()) -> BenchmarkResult:

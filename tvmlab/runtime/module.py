@@ -166,7 +166,7 @@ class Module:
 
     def set_num_threads(self, n: int) -> None:
         """How many threads parallel loops use from now on."""
-        if n < 1:
+        if not isinstance(n, int) or n < 1:
             raise LabError("thread-count", f"the number of threads must be at least 1, got {n}")
         hook = self.compiled.extra.get("set_num_threads")
         if hook is None:
@@ -188,7 +188,7 @@ class Module:
         if options:
             raise LabError("export-options", f"export_library takes no {', '.join(options)} here")
         if Path(file_name).suffix == ".tar":
-            bundle.pack(Path(file_name), self.export)
+            bundle.pack(Path(file_name), self.export, self.compiled.extra.get("ending", ".so"))
         else:
             self.export(file_name)
 

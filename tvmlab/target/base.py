@@ -19,6 +19,13 @@ ALIASES = {"c": "llvm", "cpu": "llvm", "stackvm": "interp"}
 NOT_YET = {"cuda", "opencl", "metal", "rocm", "vulkan", "nvptx", "webgpu", "hexagon", "ext_dev", "vdla", "aocl"}
 OPTIONS = {"mcpu": "cpu", "mattr": "features", "mtriple": "triple", "target": "triple", "num-threads": "threads"}
 
+# classic options that say nothing to CPU targets here: they are read over
+READ_OVER = {"device", "model", "keys", "libs", "mfloat-abi", "mabi", "system-lib", "link-params", "runtime", "tag",
+             "mtune", "fast-math", "opt-level", "host", "max_num_threads", "max-num-threads", "thread_warp_size",
+             "thread-warp-size", "max_threads_per_block", "max_shared_memory_per_block", "unpacked-api",
+             "interface-api", "executor", "constants-byte-alignment", "workspace-byte-alignment", "vector-width",
+             "vector_unit_bytes", "arch", "march", "options", "from_device", "target_device_type"}  # fmt: skip
+
 _open: list[Target] = []  # the `with` blocks
 
 
@@ -97,13 +104,44 @@ def _parsed(target: Any) -> tuple[str, dict[str, Any]]:
     else:
         words = str(target).split() or [""]
         word = words[0]
-        pairs = dict(w.lstrip("-").partition("=")[::2] for w in words[1:])
+        pairs = dict(_option(word, w) for w in words[1:])
+    _refuse_unknown(word, pairs)
     found = {OPTIONS[k]: v for k, v in pairs.items() if k in OPTIONS and v}
     if isinstance(found.get("features"), (list, tuple)):
         found["features"] = ",".join(found["features"])
     if "threads" in found:
         found["threads"] = int(found["threads"])
     return word, found
+
+
+def _option(target: str, text: str) -> tuple[str, str]:
+    """`-mcpu=x` or `--mcpu=x` -> ("mcpu", "x")."""
+    if not text.startswith("-"):
+        raise BuildError(
+            "target-option", f"`{text}` in the target `{target} ...` is no option: an option is -name=value",
+            legal=[f"-{k}=" for k in OPTIONS],
+        )  # fmt: skip
+    name, _, value = text.lstrip("-").partition("=")
+    return name, value
+
+
+def _refuse_unknown(target: str, pairs: dict[str, Any]) -> None:
+    """An option that is neither one of ours nor a classic one without meaning here: mostly a slip of the fingers."""
+    from difflib import get_close_matches
+
+    if ALIASES.get(target, target) not in names():
+        return  # the name of the target is what is wrong, or it is a GPU's, with options of its own
+    for name in pairs:
+        key = name if name in READ_OVER else name.replace("_", "-")
+        if key in OPTIONS or key in READ_OVER:
+            continue
+        close = get_close_matches(key, [*OPTIONS, *READ_OVER], 2)
+        raise BuildError(
+            "target-option",
+            f"the target `{target}` has no option -{name}",
+            legal=[f"-{k}=" for k in OPTIONS],
+            hint=f"did you mean {' or '.join(f'-{k}' for k in close)}?" if close else "",
+        )
 
 
 @dataclass(frozen=True)
@@ -118,6 +156,7 @@ class Compiled:
     `extra`, all optional, and what else the target keeps:
     raw               callable(*addresses, *scalars, *sizes), the fast way to call; addresses as integers
     export            callable(path): write a file that runs without tvmlab (`runtime.load` reads it back)
+    ending            of the file that `export` writes into an archive, if it is not `.so`
     symbol            the function's name in that file, if it is not the program's
     status            in that file it returns an int, 0 for success
     numbers           dtypes in which it takes scalars and sizes, if they are not the program's

@@ -7,13 +7,13 @@ from typing import Any
 
 from ..core import affine
 from ..core.build import const, select, to_expr
+from ..core.error import ShapeError
 from ..core.node import Const, Expr
 from ..expr.tensor import ComputeOp, Operation, Tensor, compute
 from ..kernels.transform import flat_index, split_index
 
 
-class InvalidShapeError(ValueError):
-    """The classic name of a refused shape."""
+InvalidShapeError = ShapeError  # the classic name
 
 
 def simplify(expr: Any) -> Any:

@@ -11,7 +11,7 @@ from .. import dtype as dt
 from ..node import Bin, Call, Cast, Const, Expr, Load, Not, Select, Var
 from ..walk import identical, map_children, replace, walk
 from . import arith, bound
-from .facts import NEGATED, NOTHING, Facts, operands
+from .facts import NEGATED, NOTHING, Facts, operands, reads_memory
 from .form import Atom, Lin, to_expr
 
 
@@ -33,7 +33,15 @@ def decide(cond: Expr, facts: Facts) -> bool | None:
         return True if True in (a, b) else False if a is False and b is False else None
     if not dt.is_int(cond.a.dtype) or dt.lanes(cond.a.dtype) > 1 or cond.op not in NEGATED:
         return None
-    return _compare(cond.op, arith.lin(cond.b, facts) - arith.lin(cond.a, facts), facts)
+    a, b = arith.lin(cond.a, facts), arith.lin(cond.b, facts)
+    if _wraps(cond.a, a) or _wraps(cond.b, b):
+        return None
+    return _compare(cond.op, b - a, facts)
+
+
+def _wraps(e: Expr, form: Lin) -> bool:
+    """Arithmetic on data, unlike that on indices, may overflow: x + 1 > x is not always true."""
+    return type(e) is Bin and any(type(a) is not Var and reads_memory(to_expr(Lin({a: 1}, 0), e.dtype)) for a in form.terms)
 
 
 def _compare(op: str, d: Lin, facts: Facts) -> bool | None:

@@ -371,7 +371,8 @@ def emit_function(module: Module, fn: Function) -> None:
     heads: list[str] = []
     for p, t in parameters:
         name = f"%{'p' if t == 'ptr' else 's'}.{p.name}"
-        name = name if name.replace("%", "").replace(".", "").replace("_", "").isalnum() else f"%p{len(heads)}"
+        plain = name.isascii() and name.replace("%", "").replace(".", "").replace("_", "").isalnum()
+        name = name if plain else f"%p{len(heads)}"
         name = name if all(h.split()[-1] != name for h in heads) else f"{name}.{len(heads)}"
         heads.append(f"ptr noalias {name}" if t == "ptr" else f"{t} {name}")
         if t == "ptr":

@@ -191,14 +191,15 @@ class Indexing(Code):
         return self.term(self.i64(left), True)
 
     def _divide_slow(self, op: str, a: Lin, b: Lin) -> Lin:
-        """By a value that is not known; a zero divisor is replaced by one, since it would stop the process."""
+        """By a value that is not known. A zero divisor would stop the process: the result is 0."""
         x, y = self.i64(a), self.i64(b)
         nonneg = self.is_nonneg(a) and self.is_nonneg(b)
         key = (op, x, y)
         found = self.known(key)
         if found is not None:
             return self.term(found, nonneg)
-        y = self.op(f"select i1 {self.op(f'icmp eq i64 {y}, 0')}, i64 1, i64 {y}")
+        nothing = self.op(f"icmp eq i64 {y}, 0")
+        y = self.op(f"select i1 {nothing}, i64 1, i64 {y}")
         quotient = op in ("//", "truncdiv")
         if nonneg:
             found = self.op(f"{'udiv' if quotient else 'urem'} i64 {x}, {y}")
@@ -212,6 +213,8 @@ class Indexing(Code):
                 found = self.op(f"sub nsw i64 {q}, {self.op(f'zext i1 {off} to i64')}")
             else:
                 found = self.op(f"add nsw i64 {r}, {self.op(f'select i1 {off}, i64 {y}, i64 0')}")
+        if quotient:
+            found = self.op(f"select i1 {nothing}, i64 0, i64 {found}")
         self.scopes[-1][key] = found
         return self.term(found, nonneg)
 

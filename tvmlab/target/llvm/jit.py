@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import subprocess
+import sys
 import threading
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -67,6 +69,8 @@ class Settings:
 def settings(target: Target) -> Settings:
     """The target's machine; without a CPU (and triple), this one with all it can do."""
     host = host_triple()
+    if target.cpu or target.features:
+        refuse_unknown(target.triple or host, target.cpu, target.features)
     if target.triple and target.triple.split("-")[0] != host.split("-")[0]:
         return Settings(target.triple, target.cpu or "generic", target.features)
     if target.cpu:
@@ -104,6 +108,35 @@ define float @half(ptr %p) {
   ret float %y
 }"""
     return str(target_machine(made).emit_assembly(parse(text, made)))
+
+
+SAFE = frozenset({"", "generic", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"})
+UNKNOWN = "is not a recognized"  # what LLVM prints of a name it does not know, before it stops the process or goes on
+TRY = """
+import sys, llvmlite.binding as llvm
+triple, cpu, features = sys.argv[1:]
+llvm.initialize_all_targets(), llvm.initialize_all_asmprinters()
+target = llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features)
+target.emit_assembly(llvm.parse_assembly("define void @f() { ret void }"))
+"""
+
+
+@lru_cache(maxsize=64)
+def refuse_unknown(triple: str, cpu: str, features: str) -> None:
+    """A CPU or feature that LLVM does not know is refused. LLVM itself is asked in another process: this one would end."""
+    if cpu in SAFE and not features:
+        return
+    words = [sys.executable, "-c", TRY, triple, cpu, features]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return
+    said = [line for line in done.stderr.splitlines() if UNKNOWN in line]
+    if said:
+        raise BuildError("unknown-cpu", f"LLVM does not know what to compile for: {said[0]}", hint=CPU_HINT)
+
+
+CPU_HINT = "names of CPUs and features are LLVM's: -mcpu=x86-64-v3, -mattr=+avx2,-fma; without -mcpu it is this machine's"
 
 
 def target_machine(made: Settings) -> Any:

@@ -8,6 +8,8 @@ An exported program brings a launcher of its own that makes threads (see launche
 from __future__ import annotations
 
 import ctypes
+import os
+import sys
 from functools import lru_cache
 from typing import Any
 
@@ -22,6 +24,18 @@ from .launchers import LAUNCH
 from .memory import Place
 
 BUSY = ctypes.c_int32(0)  # 1 while a parallel region runs, in any module
+LOST = ctypes.c_bool(False)  # is this a forked process, whose pool had threads before?
+
+
+def _after_fork() -> None:
+    """A forked process has no threads of the pool, and some layers end it when it asks for them: it runs all itself."""
+    numba_pool = sys.modules.get("numba.np.ufunc.parallel")
+    LOST.value = LOST.value or bool(getattr(numba_pool, "_is_initialized", False))
+    BUSY.value = int(LOST.value)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def launch(c: Any, s: For, lo: Lin, extent: Lin) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,8 @@ from .machine import compiling_for
 from .pool import checked_threads, in_parallel
 from .printer import NumbaPrinter, has_vectors
 from .text import module_text, pieces
+
+T = TypeVar("T")
 
 _compiled: dict[str, Compiled] = {}
 
@@ -102,10 +104,23 @@ def _compile(fn: Function, written: Written, key: str, target: Target) -> Compil
             "kernel": kernel,
             "stored": stored,
             "symbol": written.entry,
-            "export": lambda path: Path(path).write_text(written.text),
+            "export": lambda path: export(written, Path(path)),
+            "ending": ".py",
             "set_num_threads": lambda n: threads.__setitem__(0, checked_threads(n)),
         },
     )
+
+
+def export(written: Written, path: Path) -> None:
+    """Write the module's source: Python, whatever else the name asks for is not made here."""
+    if path.suffix != ".py":
+        raise BuildError(
+            "export-kind",
+            f"cannot export to `{path.name}`: the target `numba` writes Python",
+            legal=[".py"],
+            hint="for a library or an object file that C can link, build for the target llvm",
+        )
+    path.write_text(written.text)
 
 
 def _load(written: Written, key: str) -> Any:
@@ -117,15 +132,30 @@ def _load(written: Written, key: str) -> Any:
 
     name, filename = f"tvmlab_numba_{key[:16]}", f"<tvmlab numba {key[:16]}>"
     linecache.cache[filename] = (len(written.text), None, written.text.splitlines(True), filename)
-    tree = ast.parse(written.text, filename)
+    tree = _parsed(written.text, filename)
     known = pieces()
     tree.body = [n for n in tree.body if not _in_prelude(n, known)]
     module = sys.modules[name] = ModuleType(name)
     for part in (vectors, arithmetic, functions):
         vars(module).update({k: v for k, v in vars(part).items() if not k.startswith("__")})
     vars(module)["__file__"] = filename
-    exec(builtins.compile(tree, filename, "exec"), vars(module))
+    exec(_limited(lambda: builtins.compile(tree, filename, "exec")), vars(module))
     return getattr(module, f"{written.entry}_kernel")
+
+
+def _parsed(text: str, filename: str) -> ast.Module:
+    return _limited(lambda: ast.parse(text, filename))
+
+
+def _limited(f: Callable[[], T]) -> T:
+    """Python's own limits on a source: 20 nested loops, 200 nested parentheses."""
+    try:
+        return f()
+    except (SyntaxError, MemoryError) as e:
+        raise BuildError(
+            "python-limit", f"this program is nested too deep for Python source: {getattr(e, 'msg', 'out of memory')}",
+            legal=["the target llvm"], hint="or fuse loops, or give parts of a long expression a te.compute of their own",
+        ) from None  # fmt: skip
 
 
 def _in_prelude(n: ast.stmt, known: Any) -> bool:

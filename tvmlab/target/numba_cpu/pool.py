@@ -26,6 +26,7 @@ def in_parallel(call: Call, threads: list[int]) -> Call:
     import numba
 
     def run(arrays: Sequence[Any], numbers: Sequence[Any]) -> None:
+        refuse_lost()
         with alone():
             before = numba.get_num_threads()
             numba.set_num_threads(min(threads[0] or before, numba_config().NUMBA_NUM_THREADS))
@@ -35,6 +36,17 @@ def in_parallel(call: Call, threads: list[int]) -> Call:
                 numba.set_num_threads(before)
 
     return run
+
+
+def refuse_lost() -> None:
+    from ..llvm.parallel import LOST
+
+    if LOST.value:
+        raise LabError(
+            "forked-process",
+            "this process was forked from one that ran parallel loops: Numba's threads are not there",
+            hint='start processes by `multiprocessing.get_context("spawn")`; the target llvm runs the loops on one thread',
+        )
 
 
 def checked_threads(n: int) -> int:

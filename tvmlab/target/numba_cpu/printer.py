@@ -136,7 +136,7 @@ class NumbaPrinter(PyPrinter):
             )
         if isinstance(e, Broadcast):
             inner = self.index(e.value)
-            inner = inner if isinstance(e.value, (Const, Var)) else f"np.int64({inner})"
+            inner = inner if isinstance(e.value, Const) else f"np.int64({inner})"  # a parameter may be narrower
             return f"{self.make(f'splat{e.count}', 'splatter', str(e.count))}({inner})"
         if isinstance(e, Cast) and dt.is_int(e.value.dtype):
             return self.wide(e.value, level)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...core.error import ShapeError
+from ...kernels import _checks
 from ...kernels import broadcast as _broadcast
 from ...kernels import conv2d as _conv2d
 from ...kernels import convolution as _convolution
@@ -213,6 +215,14 @@ def _channel(vector: Any, ndim: int, axis: int) -> Any:
 
 def bias_add(data: Any, bias: Any, axis: int = 1) -> Any:
     """data + bias[c], with c the index along `axis`."""
+    _checks.need_dims("bias_add", "bias", bias, "c")
+    ndim = len(data.shape)
+    if not -ndim <= axis < ndim:
+        raise ShapeError("operator-axis", f"bias_add: axis {axis} is none of data's {ndim} dimensions")
+    extent = data.shape[axis]
+    if _checks.known(bias.shape[0]) != 1:
+        what = f"data along axis {axis} (dimension {axis % ndim})"
+        _checks.need_equal("bias_add", what, extent, "bias (dimension 0)", bias.shape[0])
     return _broadcast.add(data, _channel(bias, len(data.shape), axis))
 
 
