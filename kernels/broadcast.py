@@ -38,8 +38,8 @@ def _stretched(x: Any, y: Any, a: Any, b: Any, operator: str) -> Any:
         return y
     if not n:
         return x
-    message = f"shapes {_checks.shown(a)} and {_checks.shown(b)} do not go together: each pair must be equal or hold a one"
-    raise ShapeError("operator-shapes", f"{operator}: {message}" if operator else message)
+    both = f"{operator}: " * bool(operator) + f"shapes {_checks.shown(a)} and {_checks.shown(b)}"
+    raise ShapeError("operator-shapes", f"{both} do not go together: each pair must be equal or hold a one")
 
 
 def stretched_read(x: Any, index: Any, shape: Any) -> Any:

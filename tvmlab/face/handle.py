@@ -278,7 +278,8 @@ def _method(schedule: Schedule, name: str, *first: Any) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         return schedule.apply(name, *first, *args, **kwargs)
 
-    call.__name__ = name
+    call.__name__ = call.__qualname__ = name
+    call.__signature__ = shown_signature(name, bool(first))  # type: ignore[attr-defined]
     call.__doc__ = inspect.getdoc(primitives.get(name))
     return call
 
@@ -288,6 +289,13 @@ def signature(primitive: str) -> inspect.Signature:
     """What a person gives: the primitive's parameters without the state."""
     whole = inspect.signature(primitives.get(primitive))
     return whole.replace(parameters=list(whole.parameters.values())[1:], return_annotation=inspect.Signature.empty)
+
+
+@cache
+def shown_signature(primitive: str, of_stage: bool) -> inspect.Signature:
+    """What a notebook shows while a call is written: names and defaults; the stage is in front of the dot."""
+    given = [p.replace(annotation=p.empty) for p in signature(primitive).parameters.values()]
+    return inspect.Signature(given[1:] if of_stage else given)
 
 
 @cache
