@@ -202,16 +202,6 @@ def need_positive(value: Any, what: str) -> Expr:
     return made
 
 
-def need_parent(state: State, parent: Any) -> Stage:
-    """The stage to compute in; what is no stage of this schedule is refused."""
-    if not isinstance(parent, int) or parent not in state.stages:
-        raise ScheduleTypeError(
-            "not-a-stage", f"the place to compute at is a stage and one of its loops; {parent!r} is no stage",
-            legal=[f"s[{s.name}]" for s in state.in_order if not is_input(s)],
-        )  # fmt: skip
-    return state.stages[parent]
-
-
 def need_compute(stage: Stage, verb: str) -> None:
     if not is_compute(stage):
         raise ScheduleError("not-a-compute", f"cannot {verb} {stage.name}: it is {kind_of(stage)}, not a te.compute")
