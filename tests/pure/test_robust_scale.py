@@ -1,4 +1,4 @@
-"""Large programs: long chains, long expressions, numbers beyond int32. What would explode is refused with the number."""
+"""Large programs: long chains, long expressions, numbers beyond int32. What would explode is refused with numbers."""
 
 from __future__ import annotations
 

@@ -65,9 +65,8 @@ def _dtype_of(value: Any) -> str:
         return "bool"
     if isinstance(value, int):
         if not -(2**63) <= value < 2**64:
-            raise ExpressionError(
-                "number-too-large", f"{value} does not fit any integer type", hint="write it as a float if that is meant"
-            )
+            message = f"{value} does not fit any integer type"
+            raise ExpressionError("number-too-large", message, hint="write it as a float if that is meant")
         return "int32" if -(2**31) <= value < 2**31 else "int64" if value < 2**63 else "uint64"
     if isinstance(value, float):
         return "float32"

@@ -84,7 +84,8 @@ def parameters(
         raise TypeError(f"the arguments are a list of tensors, buffers and variables, not {args!r}")
     for position, a in enumerate(args):
         if any(a is b for b in args[:position]):
-            message = f"`{getattr(a, 'name', a)}` is passed twice: arguments {[b is a for b in args].index(True)} and {position}"
+            first = [b is a for b in args].index(True)
+            message = f"`{getattr(a, 'name', a)}` is passed twice: arguments {first} and {position}"
             raise LabError("argument-twice", message, hint="each array is one argument")
         if isinstance(a, Tensor) and isinstance(a.op, PlaceholderOp) and a.op not in state.alias:
             params.append(binds.get(a) or Buffer(identifier(a.name), a.shape, a.dtype))  # nobody reads it

@@ -6,8 +6,6 @@ A producer must cover an axis' iterations (is relaxed over it) where its scope's
 from __future__ import annotations
 
 from functools import cache
-
-from ..core.error import ScheduleTypeError
 from typing import Any
 
 _SCOPES = {
@@ -24,13 +22,6 @@ def register(name: str, storage_rank: int) -> None:
 
 def known() -> list[str]:
     return sorted(_SCOPES, key=lambda n: _SCOPES[n])
-
-
-def named(scope: object) -> str:
-    """The scope, which must be a string."""
-    if not isinstance(scope, str):
-        raise ScheduleTypeError("not-a-scope", f"a scope is a string, not {scope!r}", legal=known())
-    return scope
 
 
 @cache

@@ -33,15 +33,16 @@ def decide(cond: Expr, facts: Facts) -> bool | None:
         return True if True in (a, b) else False if a is False and b is False else None
     if not dt.is_int(cond.a.dtype) or dt.lanes(cond.a.dtype) > 1 or cond.op not in NEGATED:
         return None
-    a, b = arith.lin(cond.a, facts), arith.lin(cond.b, facts)
-    if _wraps(cond.a, a) or _wraps(cond.b, b):
+    left, right = arith.lin(cond.a, facts), arith.lin(cond.b, facts)
+    if _wraps(cond.a, left) or _wraps(cond.b, right):
         return None
-    return _compare(cond.op, b - a, facts)
+    return _compare(cond.op, right - left, facts)
 
 
 def _wraps(e: Expr, form: Lin) -> bool:
     """Arithmetic on data, unlike that on indices, may overflow: x + 1 > x is not always true."""
-    return type(e) is Bin and any(type(a) is not Var and reads_memory(to_expr(Lin({a: 1}, 0), e.dtype)) for a in form.terms)
+    parts = [Lin({a: 1}, 0) for a in form.terms if type(a) is not Var] if type(e) is Bin else []
+    return any(reads_memory(to_expr(part, e.dtype)) for part in parts)
 
 
 def _compare(op: str, d: Lin, facts: Facts) -> bool | None:

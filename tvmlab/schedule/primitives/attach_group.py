@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from ...core.error import ScheduleError
 from ...core.node import IterVar
-from ..guard import need_leaf, need_parent
+from ..guard import need_leaf
 from ..state import Attach, State
 from . import StageIndex
 from ._groups import group_of
@@ -22,7 +22,7 @@ def attach_group(state: State, group: int, parent: StageIndex, scope: IterVar) -
     Refused: a group with an output of the schedule or with the parent in it, a cycle, an axis that is no loop of the
     parent, a parent outside of the group around this one.
     """
-    record, p = group_of(state, group), need_parent(state, parent)
+    record, p = group_of(state, group), state.stages[parent]
     members = state.members(group)
     outputs = [s.name for s in members if s.is_output]
     if outputs:

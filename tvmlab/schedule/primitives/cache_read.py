@@ -5,7 +5,7 @@ from typing import Any
 from ...core.error import ScheduleError
 from ...core.node import Load
 from ...expr.tensor import ComputeOp, Tensor, axis_of
-from ..scopes import known, named as scope_named, rank
+from ..scopes import known, rank
 from ..state import Stage, State
 from ._stages import insert_after, unique_name
 
@@ -22,7 +22,7 @@ def cache_read(state: State, tensor: Tensor, scope: str, readers: Any) -> tuple[
     source = state.stage_of(tensor)
     current = source.op.output(tensor.value_index)
     indices = _readers(state, source, current, readers)
-    if rank(scope_named(scope)) is None:
+    if rank(scope) is None:
         raise ScheduleError("unknown-scope", f"there is no storage scope `{scope}`", legal=known())
     base = current.op.name if current.op.num_outputs == 1 else f"{current.op.name}.v{tensor.value_index}"
     axes = [axis_of(e, f"ax{k}") for k, e in enumerate(current.shape)]

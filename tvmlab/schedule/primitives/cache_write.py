@@ -12,7 +12,7 @@ from ...expr.intrin import TensorComputeOp
 from ...expr.tensor import ComputeOp, Operation, Tensor, substitute_many
 from .. import relations as rel
 from ..guard import describe, need_compute, need_movable
-from ..scopes import known, named as scope_named, rank
+from ..scopes import known, rank
 from ..state import Stage, State, Transform
 from ._stages import insert_before, reset, unique_name
 
@@ -31,7 +31,7 @@ def cache_write(state: State, tensor: Any, scope: str) -> tuple[State, Any]:
     tensors: Sequence[Tensor] = list(tensor) if many else [tensor]
     if not tensors:
         raise ScheduleError("no-tensors", "cache_write of an empty list")
-    if rank(scope_named(scope)) is None:
+    if rank(scope) is None:
         raise ScheduleError("unknown-scope", f"there is no storage scope `{scope}`", legal=known())
     stage = state.stage_of(tensors[0])
     _check(state, stage, tensors)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from ...core.error import ScheduleError
 from ...core.node import IterVar
-from ..guard import loops, need_leaf, need_movable, need_parent
+from ..guard import loops, need_leaf, need_movable
 from ..state import Attach, Stage, State
 from . import StageIndex
 
@@ -21,7 +21,7 @@ def compute_at(state: State, stage: StageIndex, parent: StageIndex, scope: IterV
     scan's update, the stage itself, a parent that does not depend on it, a cycle of attachments, an axis that is no
     loop of the parent, for a member of a group a parent outside it.
     """
-    s, p = state.stages[stage], need_parent(state, parent)
+    s, p = state.stages[stage], state.stages[parent]
     need_movable(state, s, "attach")
     if s.is_output:
         raise ScheduleError(

@@ -123,7 +123,7 @@ target.emit_assembly(llvm.parse_assembly("define void @f() { ret void }"))
 
 @lru_cache(maxsize=64)
 def refuse_unknown(triple: str, cpu: str, features: str) -> None:
-    """A CPU or feature that LLVM does not know is refused. LLVM itself is asked in another process: this one would end."""
+    """Refuse what LLVM does not know. It is asked in another process, since it may end the one that asks."""
     if cpu in SAFE and not features:
         return
     words = [sys.executable, "-c", TRY, triple, cpu, features]
@@ -136,7 +136,7 @@ def refuse_unknown(triple: str, cpu: str, features: str) -> None:
         raise BuildError("unknown-cpu", f"LLVM does not know what to compile for: {said[0]}", hint=CPU_HINT)
 
 
-CPU_HINT = "names of CPUs and features are LLVM's: -mcpu=x86-64-v3, -mattr=+avx2,-fma; without -mcpu it is this machine's"
+CPU_HINT = "names of CPUs and features are LLVM's: -mcpu=x86-64-v3, -mattr=+avx2,-fma; without -mcpu, this machine's"
 
 
 def target_machine(made: Settings) -> Any:

@@ -154,7 +154,7 @@ def _limited(f: Callable[[], T]) -> T:
     except (SyntaxError, MemoryError) as e:
         raise BuildError(
             "python-limit", f"this program is nested too deep for Python source: {getattr(e, 'msg', 'out of memory')}",
-            legal=["the target llvm"], hint="or fuse loops, or give parts of a long expression a te.compute of their own",
+            legal=["the target llvm"], hint="fuse loops, or give parts of a long expression a te.compute of their own",
         ) from None  # fmt: skip
 
 

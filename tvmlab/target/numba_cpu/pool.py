@@ -45,7 +45,7 @@ def refuse_lost() -> None:
         raise LabError(
             "forked-process",
             "this process was forked from one that ran parallel loops: Numba's threads are not there",
-            hint='start processes by `multiprocessing.get_context("spawn")`; the target llvm runs the loops on one thread',
+            hint='start processes by multiprocessing.get_context("spawn"); the target llvm goes on with one thread',
         )
 
 
