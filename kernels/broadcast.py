@@ -38,8 +38,8 @@ def _stretched(x: Any, y: Any, a: Any, b: Any, operator: str) -> Any:
         return y
     if not n:
         return x
-    message = f"shapes {_checks.shown(a)} and {_checks.shown(b)} do not go together: each pair must be equal or hold a one"
-    raise ShapeError("operator-shapes", f"{operator}: {message}" if operator else message)
+    both = f"{operator}: " * bool(operator) + f"shapes {_checks.shown(a)} and {_checks.shown(b)}"
+    raise ShapeError("operator-shapes", f"{both} do not go together: each pair must be equal or hold a one")
 
 
 def stretched_read(x: Any, index: Any, shape: Any) -> Any:
@@ -58,7 +58,8 @@ def elementwise(f: Callable[[Any, Any], Any], name: str, about: str = "") -> Cal
         if not tensors:
             return f(lhs, rhs)
         numbers = [x if isinstance(x, te.Tensor) else _number(x, tensors[0].dtype) for x in sides]
-        shape = common_shape(*[x.shape if isinstance(x, te.Tensor) else () for x in sides], name)
+        left, right = (x.shape if isinstance(x, te.Tensor) else () for x in sides)
+        shape = common_shape(left, right, name)
         read = lambda x, i: stretched_read(x, i, shape) if isinstance(x, te.Tensor) else x
         element = lambda *i: f(*[read(x, i) for x in numbers])
         return te.compute(shape, element, name=f"T_{name}", tag="broadcast")

@@ -68,7 +68,7 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_WHERE, *_MODULES})
 
 
-def _unknown(name: str) -> AttributeError:
+def _unknown(name: str) -> Exception:
     if name.startswith("_"):  # asked for by machinery, not by a person
         return AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from .names import missing

@@ -63,18 +63,36 @@ def public(names: Iterable[str]) -> list[str]:
     return [n for n in names if not n.startswith("_") and n not in ("annotations", "Any", "missing", "lazy")]
 
 
-def missing(module: str, name: str, known: Iterable[str], absent: Mapping[str, str]) -> AttributeError:
+def _importing() -> bool:
+    """Is it `from module import name` that asks? That loses the text of an AttributeError; an ImportError passes.
+
+    Not while tvmlab stands in for tvm: then such an import gives a stand-in.
+    """
+    if any(type(finder).__module__ == "tvmlab.compat" for finder in sys.meta_path):
+        return False
+    frame = sys._getframe(2)
+    for _ in range(3):
+        if frame.f_code.co_name == "_handle_fromlist":
+            return True
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+    return False
+
+
+def missing(module: str, name: str, known: Iterable[str], absent: Mapping[str, str]) -> Exception:
     """What is said about a name that a module with classic names does not have."""
     short = module.removeprefix("tvmlab.")
     if name.startswith("_"):  # asked for by machinery, not by a person
         return AttributeError(f"module {module!r} has no attribute {name!r}")
     from difflib import get_close_matches
 
-    from .core.error import MissingName
+    from .core.error import MissingImport, MissingName
 
     hint = absent.get(name) or NOT_YET.get(name)
     if hint:
-        return MissingName("not-in-tvmlab", f"{short}.{name} does not exist in tvmlab", hint=hint)
+        kind = MissingImport if _importing() else MissingName
+        return kind("not-in-tvmlab", f"{short}.{name} does not exist in tvmlab", hint=hint)
     close = get_close_matches(name, sorted(set(known)), n=4)
     hint = "" if close else f"dir({short}) lists what exists"
     return MissingName("unknown-name", f"there is no {short}.{name}", legal=[f"{short}.{n}" for n in close], hint=hint)

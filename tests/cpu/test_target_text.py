@@ -25,7 +25,8 @@ def test_unknown_options_are_refused():
 
 
 @pytest.mark.parametrize(
-    "text", ["-device=arm_cpu -model=pixel", "-keys=cpu -libs=cblas", "-mfloat-abi=hard", "--system-lib", "-link-params"]
+    "text",
+    ["-device=arm_cpu -model=pixel", "-keys=cpu -libs=cblas", "-mfloat-abi=hard", "--system-lib", "-link-params"],
 )
 def test_classic_options_without_meaning_here_are_read_over(text):
     assert Target(f"llvm {text} -mcpu=x86-64") == Target("llvm", cpu="x86-64")

@@ -55,7 +55,7 @@ def test_a_schedule():
         "schedule of C, 5 steps\n"
         "  A: input\n"
         "  B: input\n"
-        "  C.local in local: i.c (64), j.c (64), k (64)  [at C.jo]\n"
+        "  C.local in local: i.c (4), j.c (16), k (64)  [at C.jo]\n"
         "  C: io (16) parallel, jo (4), ii (4), ji (16) vectorized"
     )
     assert copied(html) == str(tvmlab.lower(s, args, simple_mode=True))

@@ -59,7 +59,8 @@ C = te.compute((8,), lambda i: A[i] + 1.0, name="C")
         (
             TypeError,
             lambda: tvmlab.lower(te.create_schedule(C.op), C),
-            "the arguments are a list of tensors, buffers and variables, not Tensor(shape=[8], op.name=C)",
+            "lower: the arguments are a list of tensors, buffers and variables, not Tensor(shape=[8], op.name=C)\n"
+            "  lower(s, [A, B, C])",
         ),
         (
             ScheduleTypeError,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import dtype as dt
+from . import foreign as _foreign  # noqa: F401  (gives expressions more methods)
 from .error import ExpressionError, TVMError
 from .node import ARITH, COMPARE, LOGIC, Bin, Broadcast, Call, Cast, Const, Expr, IterVar, Not, Operand, Select
 
@@ -132,8 +133,8 @@ def binary(op: str, left: Any, right: Any) -> Expr:
         raise TVMError(f"`{op}` works on integers, not on {a.dtype}{instead}")
     if op == "/" and not dt.is_float(element):
         raise TVMError(
-            "`/` of two integers is ambiguous: use `//` (floor), te.truncdiv (towards zero), "
-            "or cast one side to a float"
+            f"`/` of two integers is ambiguous in {Bin(op, a, b, a.dtype)!r} ({a!r} and {b!r} are {a.dtype}): use `//` "
+            "(floor), te.truncdiv (towards zero), or cast one side to a float"
         )
     if op in DIVISIONS and is_const(b, 0) and not dt.is_float(element):
         raise TVMError(f"division by zero: {a!r} {op} 0")
@@ -277,6 +278,7 @@ def truth(value: Any) -> bool:
         "an expression has no truth value yet: `and`, `or`, `not` and `if` of Python cannot work on it",
         where=[repr(e)],
         legal=["te.all(a, b)", "te.any(a, b)", "tir.Not(a)", "te.if_then_else(cond, a, b)"],
+        hint="for max(a, b) and min(a, b) write te.max(a, b) and te.min(a, b); for 2 < i < 5 te.all(2 < i, i < 5)",
     )
 
 

@@ -111,5 +111,9 @@ class VerifyError(LabError):
     """A loop program that breaks a rule of `core.verify`."""
 
 
+class MissingImport(LabError, ImportError):
+    """`from tvmlab import name`, of a name that does not exist here: says what there is instead."""
+
+
 class MissingName(LabError, AttributeError):
     """A name that does not exist here: says what does."""

@@ -94,8 +94,14 @@ class Stmt(Node):
 # ---------------------------------------------------------------- expressions
 
 
+class Referable(Expr):
+    """An expression that may be pointed to weakly."""
+
+    __slots__ = ("__weakref__",)
+
+
 @node
-class Var(Expr):
+class Var(Referable):
     """A name bound by a loop, a let, a parameter or a shape. `nonneg`: known to be >= 0 (a size)."""
 
     name: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakSet
 
 from ..core import dtype as dt
 from ..core.build import as_bool, binary, const, text, to_expr
@@ -12,6 +13,9 @@ from ..core.error import ExpressionError, ExpressionTypeError, TVMError
 from ..core.intrin import max_value, min_value
 from ..core.node import REDUCE, Combiner, Const, Expr, IterVar, Load, Range, Reduce, Var
 from ..core.walk import substitute
+
+# the variables of reduce axes: one that nothing reduces over is a forgotten te.sum
+REDUCE_VARS: WeakSet[Var] = WeakSet()
 
 
 def as_range(dom: Any) -> Range:
@@ -35,7 +39,9 @@ def as_range(dom: Any) -> Range:
 def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "") -> IterVar:
     """An axis to fold over, from `dom[0]` to `dom[1]` (exclusive)."""
     domain = as_range(dom)
-    return IterVar(domain, Var(text(name, "the name of a reduce axis"), domain.extent.dtype), REDUCE, thread_tag)
+    var = Var(text(name, "the name of a reduce axis"), domain.extent.dtype)
+    REDUCE_VARS.add(var)
+    return IterVar(domain, var, REDUCE, thread_tag)
 
 
 def comm_reducer(

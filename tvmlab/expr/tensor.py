@@ -14,7 +14,7 @@ from typing import Any
 from ..core import dtype as dt
 from ..core.affine import lin, loads
 from ..core.build import text, to_expr
-from ..core.error import ExpressionError, TVMError
+from ..core.error import ExpressionError, MissingName, TVMError
 from ..core.hooks import Shown
 from ..core.node import DATA, REDUCE, Expr, IterVar, Load, Operand, Range, Reduce, Var
 from ..core.text import show
@@ -26,6 +26,9 @@ class Operation:
     """A node of the dataflow graph. `inputs`: the tensors it reads, each once, in order of reading."""
 
     kind = "operation"
+
+    def __getattr__(self, name: str) -> Any:
+        raise missing_name(self, f"operation {vars(self).get('name', '')}", name, steps=True)
 
     def __init__(self, name: str, tag: str = "", attrs: dict[str, Any] | None = None) -> None:
         self.name, self.tag, self.attrs = text(name, "the name of a tensor"), tag, Attrs(attrs)
@@ -62,6 +65,30 @@ class Operation:
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {}
 
 
+# what belongs to the loops of a tensor in a schedule, and is looked for on the tensor itself
+STEPS = frozenset(
+    """bind cache_read cache_write compute_at compute_inline compute_root double_buffer env_threads fuse parallel pragma
+    prefetch reorder rfactor rolling_buffer set_scope set_store_predicate split storage_align tensorize tile
+    transform_layout unroll vectorize""".split()
+)
+OF_SCHEDULE = frozenset({"cache_read", "cache_write", "rfactor"})
+
+
+def missing_name(thing: Any, what: str, name: str, steps: bool) -> AttributeError:
+    """What is said about an attribute that a tensor or an operation does not have."""
+    if name.startswith("_") or hasattr(type(thing), name) or name in getattr(type(thing), "__slots__", ()):
+        return AttributeError(f"{type(thing).__name__!r} object has no attribute {name!r}")
+    from difflib import get_close_matches
+
+    message = f"{what} has no `{name}`"
+    if steps and name in STEPS:
+        call = f"s.{name}({what.split()[-1]}, ...)" if name in OF_SCHEDULE else f"s[{what.split()[-1]}].{name}(...)"
+        hint = f"it is a step of a schedule: s = te.create_schedule(...), then {call}"
+        return MissingName("unknown-name", message, hint=hint)
+    close = get_close_matches(name, [n for n in dir(thing) if not n.startswith("_")], 3)
+    return MissingName("unknown-name", message, hint=f"did you mean {' or '.join(close)}?" if close else "")
+
+
 class Tensor(Shown, Operand):
     """Output `value_index` of an operation. Index it with all indices for an element, with fewer for a slice."""
 
@@ -81,6 +108,10 @@ class Tensor(Shown, Operand):
     @property
     def axis(self) -> tuple[IterVar, ...]:
         return self.op.axis
+
+    def __getattr__(self, name: str) -> Any:
+        known = not name.startswith("_") and name not in Tensor.__slots__
+        raise missing_name(self, f"tensor {self.name}" if known and name != "name" else "a tensor", name, steps=True)
 
     def __call__(self, *indices: Any) -> Load:
         if len(indices) == 1 and isinstance(indices[0], (tuple, list)):

@@ -11,12 +11,12 @@ from typing import Any
 from ..core import dtype as dt
 from ..core import verify
 from ..core.deep import deep
-from ..core.error import BuildError, ScheduleTypeError, TVMError
+from ..core.error import BuildError, LabError, ScheduleTypeError, TVMError
 from ..core.node import Alloc, Buffer
 from ..core.program import Function, Program
 from ..core.text import show
 from ..core.walk import walk
-from ..expr.tensor import PlaceholderOp, Tensor
+from ..expr.tensor import Operation, PlaceholderOp, Tensor
 from ..lowering import pipeline
 from ..lowering.config import DEFAULT, Config
 from ..schedule.state import is_input
@@ -45,12 +45,46 @@ def lower(
         return inp
     if isinstance(inp, Function):
         return Program((inp,))
+    need_schedule(inp, "lower")
     if args is None:
         raise ValueError("lower needs the list of arguments of a schedule: lower(s, [A, B, C])")
-    chosen = config or current_config()
+    return _lowered(inp, args, name, binds, simple_mode, config or current_config(), [])
+
+
+def _lowered(
+    inp: Schedule, args: Sequence[Any], name: str, binds: Mapping[Any, Buffer] | None, simple_mode: bool,
+    chosen: Config, problems: list[LabError],
+) -> Program:  # fmt: skip
+    """What stands in the way of a build is a note of the program, and is appended to `problems`."""
+    need_arguments(args, "lower")
     if simple_mode:
         chosen = replace(chosen, disabled=chosen.disabled | SIMPLE_LEAVES_OUT)
-    return pipeline.readable(inp.state, args, name, binds, chosen)
+    return pipeline.readable(inp.state, args, name, binds, chosen, problems)
+
+
+def need_schedule(thing: Any, function: str) -> None:
+    """A tensor, an operation or something else where the schedule belongs: say which call is meant."""
+    if isinstance(thing, Schedule):
+        return
+    of = thing.name if isinstance(thing, (Tensor, Operation)) else "C"
+    args = "[A, B]" if of == "B" else f"[A, B, {of}]"
+    raise ScheduleTypeError(
+        "not-a-schedule",
+        f"{function} takes a schedule or a lowered program, not {thing!r} ({type(thing).__name__})",
+        hint=f"s = te.create_schedule({of}.op), then {function}(s, {args})",
+    )
+
+
+def need_arguments(args: Any, function: str) -> None:
+    """The second argument is the list of what the function takes, not a target, a name or one tensor."""
+    if isinstance(args, (list, tuple)):
+        return
+    call = f"build(s, [A, B, C], {args!r})" if isinstance(args, str) and function == "build" else ""
+    raise ScheduleTypeError(
+        "not-arguments",
+        f"{function}: the arguments are a list of tensors, buffers and variables, not {args!r}",
+        hint=call or f"{function}(s, [A, B, C])",
+    )
 
 
 _configs: list[Config] = []
@@ -99,11 +133,16 @@ def build(
         raise ValueError("build needs the list of arguments of a schedule: build(s, [A, B, C])")
     inputs, target = _one(inputs, target)
     if isinstance(inputs, Schedule):
+        need_arguments(args, "build")
         refuse_lost(inputs, args or ())
     chosen = config or current_config()
     record = as_target(target or Target.current() or "llvm")
-    program = lower(inputs, args, name, binds, config=chosen)
-    refuse_open(program)
+    found: list[LabError] = []
+    if isinstance(inputs, Schedule):
+        program = _lowered(inputs, args or (), name, binds, False, chosen, found)
+    else:
+        program = lower(inputs)
+    refuse_open(program, found)
     verify.check(program)
     program = pipeline.run(program, (*pipeline.FLAT, *record.kind.passes), chosen)
     if not record.triple:
@@ -120,7 +159,7 @@ def _one(inputs: Any, target: Any) -> tuple[Any, Any]:
     if isinstance(inputs, (Mapping, list, tuple)):
         raise BuildError("several-functions", f"build makes a module of one function, not of {len(inputs)}")
     if not isinstance(inputs, (Schedule, Program, Function)):
-        raise ScheduleTypeError("not-a-schedule", f"build takes a schedule or a lowered program, not {inputs!r}")
+        need_schedule(inputs, "build")
     return inputs, target
 
 
@@ -165,10 +204,20 @@ def memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def refuse_open(program: Program) -> None:
-    """Open obligations, and variables that no argument gives, stop a build."""
+TITLES = {
+    "out-of-bounds": "the program reads or writes outside a shape",
+    "variable-unbound": "a variable has no value",
+}
+
+
+def refuse_open(program: Program, found: Sequence[LabError] = ()) -> None:
+    """Open obligations, and variables that no argument gives, stop a build. `found`: what the notes are of."""
     if program.notes:
         owed = [line for note in program.notes for line in note.splitlines()]
+        if found and all(isinstance(e, pipeline.ProgramError) for e in found):
+            rules = {e.rule for e in found}
+            title = TITLES.get(rules.pop() if len(rules) == 1 else "", "the program is not legal")
+            raise BuildError(found[0].rule, title, where=owed)
         raise BuildError("open-obligations", "this schedule is not complete", where=owed)
     missing = pipeline.unbound(program)
     if missing:

@@ -16,7 +16,7 @@ from ..expr.tensor import Operation, Tensor
 from ..lowering import pipeline
 from ..schedule import primitives
 from ..schedule.code import to_code
-from ..schedule.guard import name
+from ..schedule.guard import describe, name, warn
 from ..schedule.state import Marks, Stage, State
 from ..schedule.trace import Step, Trace, operations
 from .group import GroupHandle
@@ -122,10 +122,15 @@ class Schedule(Shown):
                 yield len(t) - 1, t, isinstance(member, Trace)
 
     def undo(self, steps: int = 1) -> Schedule:
-        """Take back the last steps."""
+        """Take back the last steps; a warning says so if there were fewer."""
+        if not isinstance(steps, int) or steps < 0:
+            raise ScheduleValueError("undo-count", f"undo takes a number of steps, not {steps!r}")
+        if steps > len(self.trace):
+            taken = f"{len(self.trace)} step" + "s" * (len(self.trace) != 1)
+            warn(f"undo({steps}) took back {taken}: there were no more")
         self._family[:] = [m for m in self._family if isinstance(m, Trace) or m() is not None]
         self._family.append(self.trace)
-        self.trace = self.trace[: max(0, len(self.trace) - steps)]
+        self.trace = self.trace.prefix(max(0, len(self.trace) - steps))
         return self
 
     def at(self, step: int) -> Schedule:
@@ -273,7 +278,8 @@ def _method(schedule: Schedule, name: str, *first: Any) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         return schedule.apply(name, *first, *args, **kwargs)
 
-    call.__name__ = name
+    call.__name__ = call.__qualname__ = name
+    call.__signature__ = shown_signature(name, bool(first))  # type: ignore[attr-defined]
     call.__doc__ = inspect.getdoc(primitives.get(name))
     return call
 
@@ -283,6 +289,13 @@ def signature(primitive: str) -> inspect.Signature:
     """What a person gives: the primitive's parameters without the state."""
     whole = inspect.signature(primitives.get(primitive))
     return whole.replace(parameters=list(whole.parameters.values())[1:], return_annotation=inspect.Signature.empty)
+
+
+@cache
+def shown_signature(primitive: str, of_stage: bool) -> inspect.Signature:
+    """What a notebook shows while a call is written: names and defaults; the stage is in front of the dot."""
+    given = [p.replace(annotation=p.empty) for p in signature(primitive).parameters.values()]
+    return inspect.Signature(given[1:] if of_stage else given)
 
 
 @cache
@@ -334,12 +347,9 @@ def stage_line(s: Stage, state: State) -> str:
 
 
 def _leaf(s: Stage, a: IterVar, state: State) -> str:
-    from ..core.text import show
-
     mark = s.mark(a)
-    extent = f" ({show(a.dom.extent)})" if a.dom is not None else ""
     note = mark.kind or (mark.thread.thread_tag if mark.thread is not None else "")
-    return f"{name(state, a)}{extent}{' ' + note if note else ''}"
+    return f"{describe(state, a)}{' ' + note if note else ''}"
 
 
 def _unknown(what: str, name: str, schedule_level: bool) -> str:

@@ -17,8 +17,7 @@ from ..core.walk import substitute, walk
 from ..expr.scan import ScanOp
 from ..expr.tensor import ComputeOp, Operation, PlaceholderOp, Tensor, post_order
 from ..lowering import pipeline
-from ..lowering.bounds import Bounds
-from ..lowering.normalise import normalise
+from ..lowering.bounds import ranges
 from ..schedule.state import Fuse, Rebase, Singleton, Split, Transform
 from .handle import Schedule, StageHandle, create_schedule
 
@@ -33,15 +32,7 @@ __all__ = [
 
 def InferBound(sch: Schedule) -> dict[IterVar, Range]:
     """The range of every axis that gets a loop, or that a loop is derived from."""
-    bounds = Bounds(normalise(sch.state))
-    found: dict[IterVar, Range] = {}
-    own = {v: a.var for d in bounds.of.values() for a, x in d.loop.items() for v in x.terms if isinstance(v, Var)}
-    for d in bounds.of.values():
-        for a, n in d.sizes.items():
-            lo, dtype = d.low.get(a), a.var.dtype
-            low = const(0, dtype) if lo is None else to_expr(lo, dtype)
-            found[a] = Range(substitute(low, own), substitute(to_expr(n, dtype), own))
-    return found
+    return ranges(sch.state)
 
 
 def ScheduleOps(sch: Schedule, bounds: Any = None, debug_keep_trivial_loop: bool = False) -> Stmt:

@@ -13,14 +13,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..core.affine import Atom, Facts, Lin, lin, loads, nonneg, number, opaque, reads_memory, relax, to_expr, upper, var
-from ..core.build import binary
+from ..core.build import binary, const
+from ..core.hooks import put
 from ..core.node import OPAQUE, Expr, IterVar, Range, Reduce, Var
 from ..core.text import identifier
+from ..core.walk import substitute
 from ..expr.intrin import TensorComputeOp
 from ..schedule import relations as rel
 from ..schedule.scopes import default_scope, is_virtual, rank, thread_key, thread_rank
-from ..schedule.state import Stage, is_input
-from .normalise import Ready
+from ..schedule.state import Stage, State, is_input
+from .normalise import Ready, normalise
 
 
 @dataclass(eq=False)
@@ -37,6 +39,20 @@ class Domain:
     scope: str = "global"
     path: list[tuple[Stage, IterVar]] = field(default_factory=list)
     threads: dict[str, Var] = field(default_factory=dict)  # those that a scan launches around itself, by tag
+
+
+@put("ranges", State)
+def ranges(state: State) -> dict[IterVar, Range]:
+    """The range of every axis that gets a loop, or that a loop is derived from."""
+    bounds = Bounds(normalise(state))
+    found: dict[IterVar, Range] = {}
+    own = {v: a.var for d in bounds.of.values() for a, x in d.loop.items() for v in x.terms if isinstance(v, Var)}
+    for d in bounds.of.values():
+        for a, n in d.sizes.items():
+            lo, dtype = d.low.get(a), a.var.dtype
+            low = const(0, dtype) if lo is None else to_expr(lo, dtype)
+            found[a] = Range(substitute(low, own), substitute(to_expr(n, dtype), own))
+    return found
 
 
 class Bounds:

@@ -60,7 +60,7 @@ def unread(bounds: Bounds) -> list[ScheduleError]:
         for reader in filter(is_compute, state.consumers(stage.op)):
             facts = _computed(bounds, reader)
             if facts is not None:
-                for x in _certain_reads(reader.op.body, stage):  # type: ignore[attr-defined]
+                for x in _certain_reads(reader.op.body, stage):
                     found += _outside_of(stage, reader, x, facts)
     return found
 

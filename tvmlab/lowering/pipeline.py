@@ -14,6 +14,7 @@ from ..core.node import Buffer, Expr, Var
 from ..core.program import Function, Program, Snapshot
 from ..core.text import identifier
 from ..core.walk import free_variables, variables
+from ..expr.reduce import REDUCE_VARS
 from ..expr.tensor import ComputeOp, PlaceholderOp, Tensor
 from ..schedule.state import Split, Stage, State, is_input
 from . import passes
@@ -127,9 +128,26 @@ def readable(
     program = loops(state, args, name, binds, config, found)
     if not program.notes:
         refuted = [f for f in verify.verify(program) if f.status == "refuted"]
-        found += [ScheduleError(f.rule, f.message, where=f.where) for f in refuted]
+        free = {v.name: v for v in unbound(program)}
+        found += [_refused(f, free) for f in refuted]
         program = replace(program, notes=tuple(map(str, found)))
     return run(program, READABLE, config, found)
+
+
+class ProgramError(ScheduleError):
+    """The program itself is not legal, however it is scheduled."""
+
+
+def _refused(finding: verify.Finding, free: Mapping[str, Var]) -> ProgramError:
+    """What the verifier found, with what to do about a variable without value."""
+    message, hint = finding.message, ""
+    v = next((v for name, v in free.items() if finding.message.startswith(f"`{name}` is used, but")), None)
+    if v is not None and v in REDUCE_VARS:
+        message = f"`{v.name}` is a reduce axis, but nothing is folded over it"
+        hint = f"wrap the expression in te.sum(..., axis={v.name})"
+    elif v is not None:
+        hint = f"add {v.name} to the arguments"
+    return ProgramError(finding.rule, message, where=finding.where, hint=hint)
 
 
 def problems(state: State, args: Sequence[Any] | None = None) -> list[LabError]:

@@ -20,7 +20,7 @@ from .plan import Plan, make_plan
 from .signature import Signature, signature_of
 
 ENTRY = "__tvm_main__"  # the classic name of every module's entry
-FIRST_LINES, SHOWN_LINES = 8, 400  # of the source, in a notebook: at once, and folded away behind them
+SHORT, FIRST_LINES, SHOWN_LINES = 30, 12, 400  # lines of source in a notebook: shown whole, shown at once, folded
 
 
 class Module:
@@ -210,13 +210,14 @@ class Module:
 
     def _repr_html_(self) -> str:
         lines = self.source.splitlines()
-        head = to_html("\n".join([f"# {self.signature} for {self.target}", *lines[:FIRST_LINES]]))
-        rest = lines[FIRST_LINES:SHOWN_LINES]
+        first = len(lines) if len(lines) <= SHORT else FIRST_LINES
+        head = to_html("\n".join([f"# {self.signature} for {self.target}", *lines[:first]]))
+        rest = lines[first:SHOWN_LINES]
         if not rest:
             return head
         if len(lines) > SHOWN_LINES:
             rest.append(f"# ... {len(lines) - SHOWN_LINES} more lines: print(module.source)")
-        fold = f"<summary>{len(lines) - FIRST_LINES} more lines of the source</summary>"
+        fold = f"<summary>{len(lines) - first} more lines of the source</summary>"
         return f"{head}<details>{fold}{to_html(chr(10).join(rest))}</details>"
 
 

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from ..core import dtype as dt
+from ..core import hooks
 from ..core.build import to_expr
 from ..core.error import LabError, ScheduleError, ScheduleTypeError, ScheduleValueError
-from ..core.node import DATA, KIND_NAMES, OPAQUE, ORDERED, REDUCE, THREAD, Expr, IterVar
+from ..core.node import DATA, KIND_NAMES, OPAQUE, ORDERED, REDUCE, THREAD, Expr, IterVar, Range
 from ..core.text import show
 from ..core.walk import constant
 from .relations import derived_from
@@ -41,10 +43,30 @@ def place(state: State, stage: Stage, axis: IterVar) -> str:
     return f"`{stage.path(axis)}`" if label == axis.name else f"`{label}` ({stage.path(axis)})"
 
 
+def extent(state: State, axis: IterVar) -> str:
+    """How often the loop runs, as text: as bound inference finds it, else as declared; "" where neither says."""
+    if state not in _RANGES:
+        _RANGES[state] = _inferred(state)
+    range_ = _RANGES[state].get(axis) or axis.dom
+    return show(range_.extent) if range_ is not None else ""
+
+
+_RANGES: WeakKeyDictionary[State, Mapping[IterVar, Range]] = WeakKeyDictionary()  # a state never changes
+
+
+def _inferred(state: State) -> Mapping[IterVar, Range]:
+    """What lowering would find; nothing for a state that it cannot take (what is shown here may be just that)."""
+    infer = hooks.find("ranges", State)
+    try:
+        return infer(state) if infer is not None else {}
+    except Exception:
+        return {}
+
+
 def describe(state: State, axis: IterVar) -> str:
     """`xo (32)`: the axis in a list of loops."""
-    label = name(state, axis)
-    return f"{label} ({show(axis.dom.extent)})" if axis.dom is not None else label
+    label, often = name(state, axis), extent(state, axis)
+    return f"{label} ({often})" if often else label
 
 
 def loops(state: State, stage: Stage, kinds: Iterable[int] | None = None) -> list[str]:
@@ -57,8 +79,7 @@ def loop_lines(state: State, stage: Stage, guilty: Sequence[IterVar] = (), why: 
     """The stage's loops, one a line, the guilty ones marked."""
     lines = []
     for depth, a in enumerate(stage.leaves):
-        extent = show(a.dom.extent) if a.dom is not None else "?"
-        text = "  " * depth + f"for {name(state, a)} in {extent}"
+        text = "  " * depth + f"for {name(state, a)} in {extent(state, a) or '?'}"
         lines.append(f"{text:<34} <- {why}" if a in guilty and why else text)
     return lines
 

@@ -181,6 +181,12 @@ class State:
         """The stage of a tensor or an operation, also of one that cache_write or rfactor has replaced since."""
         op = thing.op if isinstance(thing, Tensor) else thing
         index = self.alias.get(op) if isinstance(op, Operation) else None
+        if isinstance(thing, str):
+            raise ScheduleValueError(
+                "stage-by-name",
+                f"{thing!r} is a str: a stage is looked up by its tensor or operation",
+                legal=[f"s[{s.name}]" for s in self.in_order],
+            )
         if index is None:
             what = getattr(op, "name", thing)
             hint = (

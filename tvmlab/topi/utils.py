@@ -12,7 +12,6 @@ from ..core.node import Const, Expr
 from ..expr.tensor import ComputeOp, Operation, Tensor, compute
 from ..kernels.transform import flat_index, split_index
 
-
 InvalidShapeError = ShapeError  # the classic name
 
 

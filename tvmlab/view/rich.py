@@ -19,9 +19,8 @@ from ..core.text import PRE, coloured, program_lines, show
 from ..expr.tensor import ComputeOp, PlaceholderOp, Tensor
 from ..face.api import lower
 from ..face.handle import Schedule, StageHandle
-from ..face.introspect import InferBound
 from ..face.verdict import SIGNS, Moves, Verdict, arguments
-from ..schedule.guard import name
+from ..schedule.guard import extent, name
 from ..schedule.state import Stage, State, is_input
 
 GREY, RED, GREEN, ORANGE = "#80868b", "#d9534f", "#3d9950", "#c77c11"
@@ -133,7 +132,7 @@ def _instead(legal: Iterable[str]) -> str:
 
 def tree(s: Schedule, colours: Colours) -> str:
     """Each stage with its loops, under the stage it is computed in."""
-    state, sizes = s.state, extents(s)
+    state = s.state
     under: dict[int, list[Stage]] = {}
     for stage in reversed(state.in_order):
         at = state.attach_of(stage)
@@ -143,7 +142,7 @@ def tree(s: Schedule, colours: Colours) -> str:
 
     def visit(parent: int, depth: int) -> None:
         for stage in under.get(parent, ()):
-            line = stage_row(state, stage, colours.get(stage.name, GREY), sizes)
+            line = stage_row(state, stage, colours.get(stage.name, GREY))
             rows.append(f'<div style="padding-left:{depth * 22}px">{line}</div>')
             visit(stage.index, depth + 1)
 
@@ -153,15 +152,7 @@ def tree(s: Schedule, colours: Colours) -> str:
     return f'<div style="margin-top:5px">{"".join(rows)}</div>'
 
 
-def extents(s: Schedule) -> dict[IterVar, str]:
-    """How often each loop runs, as bound inference finds it."""
-    try:
-        return {a: show(r.extent) for a, r in InferBound(s).items()}
-    except LabError:
-        return {}
-
-
-def stage_row(state: State, stage: Stage, colour: str, sizes: Mapping[IterVar, str]) -> str:
+def stage_row(state: State, stage: Stage, colour: str) -> str:
     """`C  in local  at io   k 1024 reduce, i 4 unrolled`."""
     at = state.attach_of(stage)
     words = [ink(f"■ {stage.name}", colour, bold=True)]
@@ -171,11 +162,11 @@ def stage_row(state: State, stage: Stage, colour: str, sizes: Mapping[IterVar, s
     if at.axis is not None:
         words.append(ink(f"at {state.stages[at.stage].name}.{name(state, at.axis)}"))
     flags = [n for n in ("double_buffer", "rolling_buffer") if getattr(stage, n)]
-    loops = [chip(state, stage, a, sizes) for a in stage.leaves]
+    loops = [chip(state, stage, a) for a in stage.leaves]
     return " ".join([*words, *map(ink, flags), "&ensp;", *loops])
 
 
-def chip(state: State, stage: Stage, axis: IterVar, sizes: Mapping[IterVar, str]) -> str:
+def chip(state: State, stage: Stage, axis: IterVar) -> str:
     """One loop: its name, how often it runs, what kind it is."""
     mark = stage.mark(axis)
     word, colour = mark.kind, MARKS.get(mark.kind, GREY)
@@ -183,8 +174,7 @@ def chip(state: State, stage: Stage, axis: IterVar, sizes: Mapping[IterVar, str]
         word, colour = mark.thread.thread_tag, THREAD
     elif not word and axis.iter_type == REDUCE:
         word = "reduce"
-    size = sizes.get(axis) or (show(axis.dom.extent) if axis.dom is not None else "")
-    inside = f"{escape(name(state, axis))} {ink(size)}" + (f" {ink(word, colour)}" if word else "")
+    inside = f"{escape(name(state, axis))} {ink(extent(state, axis))}" + (f" {ink(word, colour)}" if word else "")
     return f'<span style="border:1px solid {colour};border-radius:4px;padding:0 5px;white-space:nowrap">{inside}</span>'
 
 
@@ -192,7 +182,7 @@ def chip(state: State, stage: Stage, axis: IterVar, sizes: Mapping[IterVar, str]
 def one_stage(h: StageHandle) -> str:
     state, stage = h.schedule.state, h.record
     colour = stage_colours(state).get(stage.name, GREY)
-    row = stage_row(state, stage, colour, extents(h.schedule))
+    row = stage_row(state, stage, colour)
     return page(f"<div>{row}</div>", *[f"<div>{line}</div>" for line in meaning(stage.op.outputs)])
 
 

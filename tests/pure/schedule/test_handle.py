@@ -7,8 +7,10 @@ import pytest
 
 from tests.pure.schedule.programs import chain, matmul, numbers, refusal, right, rows, text
 from tvmlab import te
-from tvmlab.core.error import ScheduleError, ScheduleTypeError, ScheduleValueError, TVMError
+from tvmlab.core import hooks
+from tvmlab.core.error import LabError, ScheduleError, ScheduleTypeError, ScheduleValueError, TVMError
 from tvmlab.face.handle import Schedule
+from tvmlab.schedule.state import State
 
 
 def test_undo_at_and_fork():
@@ -22,7 +24,10 @@ def test_undo_at_and_fork():
     t[C].reorder(xi, xo)
     assert len(t.trace) == 3 and len(s.trace) == 2
     assert s.undo() is s and text(s, [A, C]) == split
-    assert text(s.undo(5), [A, C]) == plain and len(s.trace) == 0
+    with pytest.warns(UserWarning, match=r"^undo\(5\) took back 1 step: there were no more$"):
+        assert text(s.undo(5), [A, C]) == plain and len(s.trace) == 0
+    for wrong in (-1, 1.5, C):
+        refusal(ValueError, lambda wrong=wrong: s.undo(wrong))
     s[C].split(C.op.axis[0], 4)  # another step than the undone one: axes of its own
     assert xo not in s[C].leaf_iter_vars
     with pytest.raises(ScheduleError, match="the trace has 1 steps; there is no prefix of 7"):
@@ -200,7 +205,25 @@ def test_a_bound_schedule_shows_itself():
     s[B].compute_at(s[C], C.op.axis[0])
     assert repr(s).splitlines()[1:] == [
         "  A: input",
-        "  B: i (n), j (8)  [at C.i]",
+        "  B: i (1), j (8)  [at C.i]",
         "  C: i (n), j (8) threadIdx.x",
     ]
     assert repr(s[C]) == "stage(C: i (n), j (8) threadIdx.x)"
+
+
+def test_text_and_errors_show_how_often_loops_run():
+    s, A, B, C, k = matmul(64)
+    T = s.cache_write(C, "local")
+    io, _ = s[C].split(s[C].op.axis[0], 4)
+    s[T].compute_at(s[C], io)
+    assert repr(s[T]) == "stage(C.local in local: i.c (4), j.c (64), k (64)  [at C.io])"
+    with pytest.raises(LabError) as refused:
+        s[T].vectorize(s[T].op.reduce_axis[0])
+    assert refused.value.where[0] == "for i.c in 4" and refused.value.legal == ("i.c (4)", "j.c (64)")
+
+
+def test_loops_that_cannot_be_inferred_show_what_is_declared(monkeypatch):
+    s, A, B, C = chain(64, 8)
+    s[B].compute_at(s[C], C.op.axis[0])
+    monkeypatch.setitem(hooks._TABLE, ("ranges", State), lambda state: 1 // 0)
+    assert repr(s[B]) == "stage(B: i (64), j (8)  [at C.i])"

@@ -7,13 +7,14 @@ annotated `StageIndex` is a stage, `IterVar` an axis, `Tensor` a tensor.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from functools import cache, lru_cache
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from ...core.error import ScheduleTypeError
+from ...core.error import MissingName, ScheduleTypeError
 from ...expr.tensor import Operation, Tensor
 
 Primitive = Callable[..., tuple[Any, Any]]
@@ -29,7 +30,9 @@ def names() -> tuple[str, ...]:
 def get(name: str) -> Primitive:
     """The primitive of that name; an unknown name answers with those that exist."""
     if name not in names():
-        raise AttributeError(f"there is no schedule primitive `{name}`; the primitives are {', '.join(names())}")
+        close = get_close_matches(name, names(), 3)
+        hint = f"did you mean {' or '.join(close)}?" if close else ""
+        raise MissingName("unknown-primitive", f"there is no schedule primitive `{name}`", legal=names(), hint=hint)
     made: Primitive = getattr(import_module(f".{name}", __package__), name)
     return made
 

@@ -25,7 +25,7 @@ def compute_inline(state: State, stage: StageIndex) -> tuple[State, None]:
             f"cannot inline {s.name}: it is an output, its values would never be stored",
             hint="only intermediate stages can be inlined",
         )
-    if s.op.is_reduction:  # type: ignore[attr-defined]
+    if s.op.is_reduction:
         raise ScheduleError(
             "inline-reduction",
             f"cannot inline {s.name}: it is a reduction, which is no single expression",
