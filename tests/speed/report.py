@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 RAW = ROOT / "build" / "speed.json"
 PAGE = ROOT / "BENCHMARKS.md"
 NOTES = Path(__file__).parent / "notes"
+BY_HAND = "*Read by hand on an AMD Zen 5 core on 2026-11-30, not measured anew by this run:*"
 VERDICT = {True: "yes", False: "**no**", None: "not measured"}
 
 HEAD = """# Speed
@@ -39,7 +40,7 @@ def section(row: Row) -> str:
         parts.append(f"Measured {row.date}; others used {100 * row.others:.0f} % of the machine meanwhile.")
     note = NOTES / f"{row.name}.md"
     if note.exists():
-        parts.append(note.read_text().strip())
+        parts.append(f"{BY_HAND}\n\n{note.read_text().strip()}")
     return "\n\n".join(filter(None, parts))
 
 
