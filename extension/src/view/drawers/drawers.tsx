@@ -1,0 +1,3 @@
+export function Drawers() {
+  return null;
+}

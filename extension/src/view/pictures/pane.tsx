@@ -1,0 +1,3 @@
+export function PicturesPane() {
+  return null;
+}
