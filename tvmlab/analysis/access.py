@@ -72,10 +72,10 @@ class Loop:
     sites: list[Site] = field(default_factory=list)  # of the loops inside too
     blocks: list[Block] = field(default_factory=list)
 
-    @property
-    def path(self) -> list[Loop]:
-        """The loops from outside in, this one last."""
-        return [*(self.parent.path if self.parent is not None else ()), self]
+    path: tuple[Loop, ...] = ()  # the loops from outside in, this one last
+
+    def __post_init__(self) -> None:
+        self.path = (*(self.parent.path if self.parent is not None else ()), self)
 
     @property
     def depth(self) -> int:
