@@ -231,7 +231,7 @@ def _of_a_pass(mark: Any) -> bool:
 def arguments(trace: Trace) -> list[Any]:
     """The inputs, the outputs and the scalars of a schedule, in order: what a function of it takes."""
     first = trace.prefix(0).state
-    inputs = [t for s in first.in_order if is_input(s) for t in s.op.outputs]
+    inputs = pipeline.inputs(first)
     outputs = [t for op in trace.outputs for t in op.outputs if t not in inputs]
     return [*inputs, *outputs, *pipeline.scalars(trace.state)]
 
