@@ -2,6 +2,7 @@
 import { computed, signal, type Signal } from "@preact/signals";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
+import { latest } from "./actions/latest";
 import { TRAITS, type Ask, type Host } from "./host";
 import type { Card, Frame, Preview, Reply, State } from "./payload";
 
@@ -28,6 +29,10 @@ export interface Store extends Traits {
   refused: Signal<{ where: string; card: Card } | null>;
   /** True between the loss of the kernel and its return. */
   lost: Signal<boolean>;
+  /** An action that was asked for outside of the actions list, by its letter or name; `from`: where the focus returns. */
+  wanted: Signal<{ key: string; from: "tree" | "actions" } | null>;
+  /** Chooses loops and stages: at once in this view, a moment later in the kernel. */
+  select(ids: string[]): void;
   ask(request: Ask): Promise<Reply>;
   /** A request whose answer is in the traits; a refusal is shown at `where`. */
   act(request: Ask, where?: string): Promise<boolean>;
@@ -35,7 +40,20 @@ export interface Store extends Traits {
 
 export function makeStore(host: Host): { store: Store; stop: () => void } {
   const traits = Object.fromEntries(TRAITS.map((n) => [n, signal(host.get(n))])) as unknown as Traits;
-  const stops = TRAITS.map((n) => host.on(n, () => ((traits[n] as Signal<unknown>).value = host.get(n))));
+  let choosing = 0; // selections that the kernel has not answered: older ones must not jump back
+  const stops = TRAITS.map((n) =>
+    host.on(n, () => {
+      if (n !== "selection" || !choosing) (traits[n] as Signal<unknown>).value = host.get(n);
+    }),
+  );
+  const selections = latest(
+    (ids: string[]) => host.ask({ kind: "select", ids }),
+    (_, ids) => {
+      if (ids !== traits.selection.value) return;
+      choosing = 0;
+      if (host.live) traits.selection.value = host.get("selection");
+    },
+  );
   const own = signal(traits.history.value.cursor);
   const at = host.live ? computed(() => traits.history.value.cursor) : own;
   const store: Store = {
@@ -52,6 +70,12 @@ export function makeStore(host: Host): { store: Store; stop: () => void } {
     preview: signal(null),
     refused: signal(null),
     lost: signal(false),
+    wanted: signal(null),
+    select(ids) {
+      choosing++;
+      traits.selection.value = ids;
+      selections.ask(ids, 30);
+    },
     ask: (request) => host.ask(request),
     async act(request, where = "") {
       store.refused.value = null;
