@@ -22,7 +22,7 @@ export function Value(props: Props) {
 function Factor({ param, value, id, wrong, onChange }: Props) {
   const stops = param.kind === "factor" ? rising(param.choices) : [];
   const step = (up: boolean) => onChange(stepped(param, value, up));
-  const near = stops.findLastIndex((n) => n <= Number(value));
+  const near = stops.filter((n) => n <= Number(value)).length - 1;
   const told = param.choices.find((c) => equal(c.value, value))?.label;
   return (
     <div class={`tvl-factor${wrong ? " tvl-field-wrong" : ""}`}>

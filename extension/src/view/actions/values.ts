@@ -36,7 +36,7 @@ export function stepped(param: Param, value: unknown, up: boolean): number {
   const stops = param.kind === "factor" ? rising(param.choices) : [];
   const now = Number(value);
   if (!Number.isFinite(now)) return stops[0] ?? param.least ?? 1;
-  const next = up ? stops.find((n) => n > now) : stops.findLast((n) => n < now);
+  const next = up ? stops.find((n) => n > now) : stops.filter((n) => n < now).pop();
   if (next !== undefined) return next;
   if (!stops.length) return within(param, now + (up ? 1 : -1));
   return within(param, up ? now * 2 : Math.max(1, Math.floor(now / 2)));

@@ -102,7 +102,7 @@ export function makeDrag(store: Store, tree: () => HTMLElement | null): Drag {
     if (!drop) return;
     if (drop.sign === "?" && drop.act) doubt.value = drop;
     else if (drop.sign === "+" && drop.act) void store.act({ kind: "apply", act: drop.act }, "tree");
-    else store.message.value = { ...store.message.value, text: drop.reason, kind: "info" };
+    else store.said.value = drop.reason;
   }
 
   return {
@@ -111,7 +111,7 @@ export function makeDrag(store: Store, tree: () => HTMLElement | null): Drag {
     down(event) {
       const target = event.target as Element;
       const row = store.shown.value.tree.find((r) => r.id === target.closest("[data-id]")?.getAttribute("data-id"));
-      if (!store.live || event.button !== 0 || !row || row.kind === "input") return;
+      if (!store.acting.value || event.button !== 0 || !row || row.kind === "input") return;
       const what = target.closest("[data-edge]") ? "split" : "move";
       if (event.pointerType === "touch" && what === "move" && !target.closest("[data-handle]")) return; // it scrolls
       press = { what, row, pointer: event.pointerId, x: event.clientX, y: event.clientY };

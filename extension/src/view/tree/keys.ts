@@ -41,7 +41,7 @@ export function opened(closed: ReadonlySet<string>, id: string): ReadonlySet<str
 }
 
 function want(store: Store, key: string): true {
-  if (store.live) store.wanted.value = { key, from: "tree" };
+  if (store.acting.value) store.wanted.value = { key, from: "tree" };
   return true;
 }
 
@@ -69,8 +69,8 @@ function reorder(event: KeyboardEvent, store: Store, id: string): true | null {
 /** Moves a loop one place inward or outward, or says why not. */
 export async function shift(store: Store, id: string, inward: boolean): Promise<void> {
   const next = neighbour(store.shown.value.tree, id, inward);
-  const say = (text: string) => (store.message.value = { ...store.message.value, text, kind: "info" });
-  if (!store.live) return;
+  const say = (text: string) => (store.said.value = text);
+  if (!store.acting.value) return;
   if (!next) return void say(inward ? "It is the innermost loop already." : "It is the outermost loop already.");
   const reply = await store.ask({ kind: "explain", what: "drops", ids: [id] });
   const drop = (reply.ok ? (reply.data as Drop[]) : []).find((d) => d.id === next.id);

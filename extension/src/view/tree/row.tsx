@@ -23,12 +23,12 @@ interface Props {
 export function RowView({ ghost, open, selected, focus, drop, over, below, held, onto, live, fresh }: Props) {
   const { row, now, before } = ghost;
   const real = now !== "added";
-  const classes = ["tv-row", `tv-${row.kind}`, `tv-now-${now}`];
-  if (selected) classes.push("tv-selected");
-  if (held) classes.push("tv-held");
-  if (fresh) classes.push("tv-fresh");
-  if (drop) classes.push(`tv-drop-${NAMES[drop.sign]}`);
-  if (over) classes.push("tv-over", onto ? "tv-onto" : below ? "tv-below" : "tv-above");
+  const classes = ["tvl-t-row", `tvl-t-${row.kind}`, `tvl-t-now-${now}`];
+  if (selected) classes.push("tvl-t-selected");
+  if (held) classes.push("tvl-t-held");
+  if (fresh) classes.push("tvl-t-fresh");
+  if (drop) classes.push(`tvl-t-drop-${NAMES[drop.sign]}`);
+  if (over) classes.push("tvl-t-over", onto ? "tvl-t-onto" : below ? "tvl-t-below" : "tvl-t-above");
   return (
     <div
       class={classes.join(" ")}
@@ -42,21 +42,21 @@ export function RowView({ ghost, open, selected, focus, drop, over, below, held,
       aria-label={real ? row.spoken : undefined}
       tabIndex={real ? (focus ? 0 : -1) : undefined}
     >
-      <span class="tv-twisty" data-twisty={open === undefined ? undefined : true} aria-hidden="true">
+      <span class="tvl-t-twisty" data-twisty={open === undefined ? undefined : true} aria-hidden="true">
         {open === undefined ? "" : open ? "▾" : "▸"}
       </span>
-      {live && row.kind !== "input" && <span class="tv-handle" data-handle aria-hidden="true">⠿</span>}
-      <span class="tv-name" title={row.id}>
+      {live && row.kind !== "input" && <span class="tvl-t-handle" data-handle aria-hidden="true">⠿</span>}
+      <span class="tvl-t-name" title={row.id}>
         {now === "added" ? <b aria-hidden="true">+ </b> : now === "removed" ? <b aria-hidden="true">− </b> : null}
         {row.name}
-        {row.reduce && <span class="tv-sum" title="carries a sum or another reduction">Σ</span>}
+        {row.reduce && <span class="tvl-t-sum" title="carries a sum or another reduction">Σ</span>}
       </span>
-      <span class="tv-extent">
+      <span class="tvl-t-extent">
         {before && before.extent !== row.extent && <del>{before.extent}</del>}
         <span title={row.tail || undefined}>{row.extent}</span>
-        {row.tail && <span class="tv-tail" title={row.tail}>tail</span>}
+        {row.tail && <span class="tvl-t-tail" title={row.tail}>tail</span>}
         {live && real && row.kind === "loop" && row.n !== null && row.n > 1 && (
-          <span class="tv-edge" data-edge title="drag to split" aria-hidden="true" />
+          <span class="tvl-t-edge" data-edge title="drag to split" aria-hidden="true" />
         )}
       </span>
       <Chips row={row} before={before} />
@@ -69,14 +69,14 @@ const NAMES = { "+": "yes", x: "no", "?": "perhaps", "=": "same" };
 function Chips({ row, before }: { row: Row; before: Row | undefined }) {
   const gone = before ? before.chips.filter((chip) => !row.chips.includes(chip)) : [];
   return (
-    <span class="tv-chips">
+    <span class="tvl-chip tvl-t-chips">
       {row.chips.map((chip) => (
-        <span key={chip} class={`tv-chip${before && !before.chips.includes(chip) ? " tv-new" : ""}`}>
+        <span key={chip} class={`tvl-chip tvl-t-chip${before && !before.chips.includes(chip) ? " tvl-t-new" : ""}`}>
           {chip}
         </span>
       ))}
       {gone.map((chip) => (
-        <del key={chip} class="tv-chip">
+        <del key={chip} class="tvl-chip tvl-t-chip">
           {chip}
         </del>
       ))}

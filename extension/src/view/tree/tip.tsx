@@ -2,18 +2,19 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Held } from "./drag";
 
-export function DragTip({ held }: { held: Held }) {
+export function DragTip({ held, box }: { held: Held; box: { current: HTMLElement | null } }) {
   const tip = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
-    const box = (tip.current?.offsetParent ?? tip.current?.parentElement)?.getBoundingClientRect();
-    if (!tip.current || !box) return;
-    const left = Math.min(held.x - box.left + 14, box.width - tip.current.offsetWidth - 4);
-    tip.current.style.left = `${Math.max(4, left)}px`;
-    tip.current.style.top = `${held.y - box.top + 16}px`;
+    const body = box.current?.parentElement;
+    if (!tip.current || !body) return;
+    const { left, top } = body.getBoundingClientRect();
+    const x = Math.min(held.x - left + 14, body.clientWidth - tip.current.offsetWidth - 4);
+    tip.current.style.left = `${Math.max(4, x)}px`;
+    tip.current.style.top = `${held.y - top + 16 + body.scrollTop}px`;
   });
   const { sign, text } = told(held);
   return (
-    <div ref={tip} class={`tv-tip tv-tip-${sign}`} aria-hidden="true">
+    <div ref={tip} class={`tvl-tip tvl-t-drop-${sign}`} aria-hidden="true">
       {text}
     </div>
   );
