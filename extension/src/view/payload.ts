@@ -342,6 +342,7 @@ export interface Head {
   calls: string;
   program: string;
   busy: string;
+  start: boolean;
   given: string;
 }
 
@@ -401,10 +402,16 @@ export interface State {
 
 export interface Document {
   schema: number;
+  model?: string;
   state: State;
   pictures: Picture[];
   sources: SourceText[];
   save?: Record<string, unknown>;
+}
+
+export interface Pointer {
+  schema: number;
+  live: string;
 }
 
 export interface Request {
