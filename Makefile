@@ -13,7 +13,7 @@ SUITABLE := import venv, ensurepip; $(VERSION)
 LAB := $(VENV)/.stamp-lab-$(HASH)
 DEV := $(VENV)/.stamp-dev-$(HASH)
 PEERS := torch tvm
-PYTEST = $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
+PYTEST = $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup $(ARGS)
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
