@@ -315,8 +315,8 @@ class Document:
         return made
 
     def switch(self, id: str) -> None:
-        """Go to another branch, to where it was left."""
-        branch = self._branch(id)
+        """Go to another branch (its id, or its name), to where it was left."""
+        branch = self._branch(id) or next((b for b in self.branches if b.name == id), None)
         if branch is None:
             raise ScheduleError("no-such-branch", f"there is no branch {id!r}", legal=[b.id for b in self.branches])
         if branch is not self.current:

@@ -89,13 +89,13 @@ def from_json(data: Any) -> Document:
     if isinstance(data, (str, bytes)):
         try:
             data = json.loads(data)
-        except ValueError as e:
+        except (ValueError, RecursionError) as e:
             raise _damaged(f"it is no JSON: {e}") from None
     if not isinstance(data, Mapping):
         raise _damaged(f"a {type(data).__name__} is no history")
     try:
         return _trace(data) if "version" in data and "kind" not in data else _history(data)
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as e:
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError) as e:
         if isinstance(e, LabError):
             raise
         what = f"it lacks {e}" if isinstance(e, KeyError) else f"{type(e).__name__}: {e}"
