@@ -118,6 +118,12 @@ class Document:
             raise ScheduleError("no-such-step", f"there is no step {id!r} here", legal=[e.id for e in self.entries])
         return found
 
+    def arguments(self, index: int, only: Sequence[str] | None = None) -> dict[str, Any]:
+        """The arguments of the step at `index` (from 0), as the primitive takes them there; raises for what is gone."""
+        args = self.entries[index].args
+        wanted = {p: v for p, v in args.items() if only is None or p in only}
+        return decode(wanted, self.points[index], self.table, self._missing(self.entries[:index]))
+
     def observe(self, f: Observer) -> Callable[[], None]:
         """`f(document)` is called after every change; returns what ends that."""
         self._observers.append(f)
