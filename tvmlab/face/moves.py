@@ -297,6 +297,8 @@ def _plain(primitive: str) -> Callable[[Chosen], Made]:
 def _cache_read(c: Chosen) -> Made:
     tensor = c.stage.op.outputs[0]
     found = [s for s in c.state.consumers(c.stage.op) if tensor in s.op.inputs]
+    if not found:
+        return f"{c.stage.name} is an output that no other stage reads"
     listed = ", ".join(s.called for s in found)
     made = []
     for scope in ("local", "global", "shared"):
@@ -315,10 +317,15 @@ def _cache_write(c: Chosen) -> Made:
     ]
 
 
+def _given(stage: Stage) -> str:
+    """Why its memory is not ours to change."""
+    what = "an input" if is_input(stage) else "an output" if stage.is_output else ""
+    return what and f"{stage.name} is {what}: its memory is the caller's"
+
+
 def _set_scope(c: Chosen) -> Made:
-    if is_input(c.stage) or c.stage.is_output:
-        what = "an input" if is_input(c.stage) else "an output"
-        return f"{c.stage.name} is {what}: its memory is the caller's"
+    if theirs := _given(c.stage):
+        return theirs
     others = [x for x in SCOPES if x != (c.stage.scope or "global")]
     others.sort(key=lambda x: x not in ("global", "local"))
     name = c.stage.called
@@ -327,6 +334,8 @@ def _set_scope(c: Chosen) -> Made:
 
 def _storage_align(c: Chosen) -> Made:
     dimensions = dimensions_of(c.stage)
+    if theirs := _given(c.stage):
+        return theirs
     if not dimensions:
         return f"{c.stage.name} has no dimension to align"
     axis = c.axis if c.axis in dimensions and c.axis is not None else dimensions[max(0, len(dimensions) - 2)]
