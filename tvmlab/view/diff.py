@@ -110,10 +110,9 @@ def _by_id(old: Sequence[Line], new: Sequence[Line]) -> list[Pair]:
     last = -1
     for i, x in enumerate(old):
         places = where.get((x.get("id", ""), x["t"].partition(" ")[0]), ())
-        j = next((p for p in places if p > last), None)
-        if j is not None:
-            found.append((i, j))
-            last = j
+        after = [p for p in places if p > last][:1]
+        found += [(i, p) for p in after]
+        last = after[0] if after else last
     return found
 
 

@@ -48,7 +48,7 @@ llvm = _by(
     rf"{NUMBER}"
 )
 asm = _by(
-    rf"(?P<comment>(?:\#|//|;|@).*)|{STRING}|(?P<word>^\s*\.[\w.]+|^[\w.$]+:)|(?P<mark>%[xyzk]mm\d+|\b[vq]\d+\.\w+)|"
+    rf"(?P<comment>(?:\#|//|@\s).*)|{STRING}|(?P<word>^\s*\.[\w.]+|^[\w.$]+:)|(?P<mark>%[xyzk]mm\d+|\b[vq]\d+\.\w+)|"
     r"(?P<skip>[%$.@][\w.@]+)|(?P<number>\$-?(?:0x[0-9A-Fa-f]+|\d+)\b|(?<![\w.])-?(?:0x[0-9A-Fa-f]+|\d+)\b)"
 )
 c = _by(
@@ -59,3 +59,5 @@ c = _by(
     r"true|false|kernel|global|local|device|constant|threadgroup)\b)|"
     r"(?P<number>(?<![\w.])(?:0x[0-9A-Fa-f]+|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)[fFuUlL]*\b)"
 )
+
+BY_SYNTAX = {"python": python, "llvm": llvm, "asm": asm, "c": c}
