@@ -55,9 +55,17 @@ class Sized:
         return sum(math.prod(s) * dt.nbytes(t.dtype) for t, s in self.shapes.items())
 
 
-def sized(trace: Trace, given: Mapping[str, Any] | None = None, sizes: Mapping[str, int] | None = None) -> Sized:
-    """The arguments with their sizes. `given`: a person's arrays (and numbers) by name; `sizes`: dimensions by name."""
-    order = arguments(trace)
+def sized(
+    trace: Trace,
+    given: Mapping[str, Any] | None = None,
+    sizes: Mapping[str, int] | None = None,
+    order: Sequence[Any] = (),
+) -> Sized:
+    """The arguments with their sizes. `given`: a person's arrays (and numbers) by name; `sizes`: dimensions by name.
+
+    `order`: the arguments; without it the inputs, the outputs and the scalars.
+    """
+    order = order or arguments(trace)
     tensors = [t for t in order if isinstance(t, Tensor)]
     first = trace.prefix(0).state
     inputs = tuple(t for t in tensors if is_input(first.stage_of(t)))
@@ -89,6 +97,42 @@ def _number(t: Tensor, e: Expr, values: Mapping[Var, Expr]) -> int:
     if n < 0:
         raise CallError("bad-size", f"the dimension {show(e)} of {t.name} would be {n}")
     return int(n)
+
+
+# ---------------------------------------------------------------- the order of the arguments
+
+Place = list[Any]
+
+
+def places(trace: Trace, args: Sequence[Any] | None) -> list[Place] | None:
+    """A person's order of arguments as plain data: stage and output of a tensor, the name of a scalar.
+
+    None where there is none, or where it holds something else (a buffer with strides of its own).
+    """
+    if args is None:
+        return None
+    state = trace.prefix(0).state
+    made: list[Place] = []
+    for a in args:
+        if isinstance(a, Tensor) and a.op in state.alias:
+            made.append([state.stage_of(a).index, a.value_index])
+        elif isinstance(a, Var):
+            made.append([a.name])
+        else:
+            return None
+    return made
+
+
+def ordered(trace: Trace, listed: Sequence[Place] | None) -> list[Any]:
+    """The arguments that `places` stands for."""
+    usual = arguments(trace)
+    if listed is None:
+        return usual
+    stages = trace.prefix(0).state.stages
+    scalars = {x.name: x for x in usual if isinstance(x, Var)}
+    named = [p for p in listed if len(p) == 2 or p[0] in scalars]
+    made = [stages[p[0]].op.outputs[p[1]] if len(p) == 2 else scalars[p[0]] for p in named]
+    return [*made, *(x for x in usual if not any(x is y for y in made))]
 
 
 # ---------------------------------------------------------------- a person's arrays

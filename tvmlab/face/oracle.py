@@ -151,7 +151,7 @@ def _unscheduled(trace: Trace, args: Sized, arrays: Arrays, target: str) -> dict
     start = trace.prefix(0)
     values: dict[Any, Any] = {**args.numbers, **arrays}
     values |= {t: inputs.fresh(t, args.shapes[t]) for t in args.outputs}
-    order = inputs.arguments(start)
+    order = list(args.order)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         build(Schedule(start), order, target)(*(values[x] for x in order))

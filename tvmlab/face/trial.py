@@ -12,7 +12,7 @@ import pickle
 import time
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -57,19 +57,25 @@ def fingerprint(trace: Trace) -> str:
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def spec(trace: Trace, chosen: Options, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """What the child needs; refused here is what cannot be sent, and arrays that do not fit."""
+def spec(
+    trace: Trace, chosen: Options, given: Mapping[str, Any] | None = None, args: Sequence[Any] | None = None
+) -> dict[str, Any]:
+    """What the child needs; refused here is what cannot be sent, and arrays that do not fit.
+
+    `given`: a person's arrays by name, used if `chosen.inputs` says so. `args`: the order of the arguments.
+    """
     if chosen.inputs == "given" and given is None:
         raise LabError("no-arrays", "no arrays were given", hint='lab.inputs = {"A": a, "B": b}')
     arrays = None
     if chosen.inputs == "given":
-        args = inputs.sized(trace, given)
+        found = inputs.sized(trace, given)
         assert given is not None
-        arrays = {t.name: inputs.array_of(t, given[t.name]) for t in args.inputs}
-        arrays |= {v.name: n for v, n in args.numbers.items() if v.name in given}
+        arrays = {t.name: inputs.array_of(t, given[t.name]) for t in found.inputs}
+        arrays |= {v.name: n for v, n in found.numbers.items() if v.name in given}
     return {
         "trace": trace.to_json(), "key": fingerprint(trace), "start": fingerprint(trace.prefix(0)),
         "options": chosen.to_json(), "given": arrays, "packed": _functions(trace),
+        "args": inputs.places(trace, args),
     }  # fmt: skip
 
 
@@ -118,12 +124,12 @@ class Ready:
         return self.values[t][self.where[t]] if t in self.where else self.values[t]
 
 
-_modules: OrderedDict[tuple[str, str], tuple[Trace, Module, float]] = OrderedDict()
+_modules: OrderedDict[tuple[str, ...], tuple[Trace, Module, float]] = OrderedDict()
 
 
 def compiled(asked: Mapping[str, Any], chosen: Options) -> tuple[Trace, Module, float]:
     """The module of a trace for a target, and the seconds it took to compile (when it was)."""
-    key = (asked["key"], chosen.target)
+    key = (asked["key"], chosen.target, json.dumps(asked["args"]))
     found = _modules.get(key)
     if found is not None:
         _modules.move_to_end(key)
@@ -138,7 +144,7 @@ def compiled(asked: Mapping[str, Any], chosen: Options) -> tuple[Trace, Module, 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         start = time.perf_counter()
-        module = build(Schedule(trace), inputs.arguments(trace), chosen.target)
+        module = build(Schedule(trace), inputs.ordered(trace, asked["args"]), chosen.target)
         took = time.perf_counter() - start
     _modules[key] = trace, module, took
     while len(_modules) > KEPT:
@@ -152,7 +158,7 @@ def ready(asked: Mapping[str, Any], report: Report, beside: Ready | None = None)
     report({"state": "compiling", "progress": 0.02})
     trace, module, took = compiled(asked, chosen)
     given = asked["given"]
-    args = inputs.sized(trace, given, chosen.sizes)
+    args = inputs.sized(trace, given, chosen.sizes, inputs.ordered(trace, asked["args"]))
     arrays = {t: given[t.name] for t in args.inputs} if given is not None else inputs.random(trace, args, chosen.seed)
     values: dict[Any, Any] = {**args.numbers}
     where: dict[Tensor, Any] = {}
