@@ -5,7 +5,7 @@ import { ActionsPane } from "./actions/pane";
 import { CodePane } from "./code/pane";
 import { Drawers } from "./drawers/drawers";
 import { Grip } from "./grip";
-import { Header } from "./header/header";
+import { ActionBar, Header } from "./header/header";
 import { HistoryPane } from "./history/pane";
 import { useLabKeys } from "./labkeys";
 import { useLayout } from "./layout";
@@ -28,7 +28,7 @@ export function App({ root }: { root: HTMLElement }) {
         {width === "wide" ? <Wide /> : width === "medium" ? <Medium /> : <Narrow />}
         <Drawers />
       </div>
-      {width !== "narrow" && <HistoryPane />}
+      {width === "narrow" ? <ActionBar /> : <HistoryPane />}
       <Messages />
       <Grip root={root} />
     </>
