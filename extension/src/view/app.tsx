@@ -24,11 +24,12 @@ export function App({ root }: { root: HTMLElement }) {
     <>
       <Header />
       {width === "narrow" && <NarrowTabs />}
-      <div class="tvl-panes">
-        {width === "wide" ? <Wide /> : width === "medium" ? <Medium /> : <Narrow />}
+      <div class="tvl-stage">
+        <div class="tvl-panes">{width === "wide" ? <Wide /> : width === "medium" ? <Medium /> : <Narrow />}</div>
+        {width !== "narrow" && <HistoryPane />}
         <Drawers />
       </div>
-      {width === "narrow" ? <ActionBar /> : <HistoryPane />}
+      {width === "narrow" && <ActionBar />}
       <Messages />
       <Grip root={root} />
     </>

@@ -104,7 +104,6 @@ function Verdict({ comparison }: { comparison: Comparison }) {
         ))}
         {!explained && <li class="tvl-soft-text">The model does not explain this difference.</li>}
       </ol>
-      {table.rows.length > 0 && <h3>Numbers</h3>}
       {table.rows.length > 0 && <DataTable table={table} />}
       {diff.length > 0 && <h3>Loops, from A to B</h3>}
       {diff.length > 0 && (

@@ -51,9 +51,8 @@ export function RunsDrawer() {
             <thead>
               <tr>
                 <th scope="col">schedule</th>
-                <th scope="col">time</th>
-                <th scope="col">spread</th>
-                <th scope="col">speed</th>
+                <th scope="col">time, measured</th>
+                <th scope="col">every repeat</th>
                 <th scope="col">check</th>
                 <th scope="col">library</th>
                 <th scope="col">compile</th>
@@ -98,7 +97,7 @@ function RunRow({ run, range }: { run: Run; range: Range }) {
           </span>
         </th>
         {isGoing(run) ? (
-          <td colSpan={6}>
+          <td colSpan={5}>
             <Progress run={run} />
           </td>
         ) : (
@@ -110,7 +109,7 @@ function RunRow({ run, range }: { run: Run; range: Range }) {
       </tr>
       {detail && (
         <tr class="tvl-detail">
-          <td colSpan={8}>
+          <td colSpan={7}>
             {run.wrong && <WrongElement wrong={run.wrong} worst={run.worst} />}
             {run.error && <CardView card={run.error} />}
           </td>
@@ -128,12 +127,11 @@ function Numbers({ run, range }: { run: Run; range: Range }) {
     <>
       <td>
         <b class={run.state === "failed" ? "tvl-tone-illegal" : ""}>{text}</b>
-        <small>{run.seconds !== null ? `${spread(run.spread, run.seconds)} measured` : ""}</small>
+        {run.seconds !== null && <small>{[spread(run.spread, run.seconds), run.gflops !== null && gflops(run.gflops)].filter(Boolean).join(" · ")}</small>}
       </td>
       <td>
         <Strip times={run.times} range={range} />
       </td>
-      <td>{run.gflops === null ? "–" : gflops(run.gflops)}</td>
       <td>
         <Check run={run} />
       </td>

@@ -62,7 +62,7 @@ function Doing() {
         <Button label="Undo" icon="undo" bare={bare} onClick={lab.undo} off={at.value === 0 && "There is nothing to undo"} hint="Undo (Ctrl+Z)" />
         <Button label="Redo" icon="redo" bare={bare} onClick={lab.redo} off={last && "There is nothing to redo"} hint="Redo (Ctrl+Shift+Z)" />
       </span>
-      <Button label="Pin" icon="pin" onClick={lab.pin} hint="Keep this schedule's time to compare with (x)" />
+      {!bare && <Button label="Pin" icon="pin" onClick={lab.pin} hint="Keep this schedule's time to compare with (x)" />}
       <RunButton />
     </div>
   );
@@ -135,9 +135,11 @@ function MachineMenu() {
   );
 }
 
+/** The name is drawn where there is room for it, and always there for the ear. */
 const Labelled = ({ name, value }: { name: string; value: string }) => (
   <>
-    <span class="tvl-soft-text">{name}</span> {value}
+    <span class="tvl-soft-text tvl-if-wide">{name} </span>
+    {value}
   </>
 );
 
@@ -178,7 +180,11 @@ function TimeChip() {
       onClick={() => (drawer.value = drawer.value === "runs" ? "" : "runs")}
     >
       <b>{time || "not run"}</b>
-      {measured && <span class="tvl-soft-text">{spread} measured</span>}
+      {measured && (
+        <span class="tvl-soft-text">
+          <span class="tvl-if-wide">{spread} </span>measured
+        </span>
+      )}
       {times_naive && <span>{times_naive}</span>}
     </button>
   );

@@ -5,9 +5,10 @@ import { remember } from "../ui/remember";
 
 /** Everything done less often. */
 export function MoreMenu() {
-  const { drawer, letters, uid } = useStore();
+  const { drawer, letters, uid, width, acting } = useStore();
   const lab = useDo();
   const items: Item[] = [
+    ...(width.value === "narrow" && acting.value ? [{ id: "pin", label: "Pin to compare", icon: "pin", keys: "x" } as const] : []),
     { id: "runs", label: "Runs", icon: "run" },
     { id: "compare", label: "Compare", icon: "compare" },
     { id: "copy-all", label: "Copy the whole program", note: "imports and expression too: runs in a new kernel", icon: "copy" },
@@ -22,6 +23,7 @@ export function MoreMenu() {
     { id: "about", label: "About the numbers", icon: "info" },
   ];
   const pick = (id: string) => {
+    if (id === "pin") return void lab.pin();
     if (id === "copy-all") return lab.copyProgram();
     if (id !== "letters") return void (drawer.value = id as Drawer);
     letters.value = !letters.value;

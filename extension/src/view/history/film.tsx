@@ -96,7 +96,7 @@ function Frame({ card, id, at, worth, start, onPick, onEdit, onFold }: FrameProp
   const here = at >= card.from && at <= card.to;
   const range = card.from === card.to ? String(card.at) : `${card.from}–${card.to}`;
   const reason = card.steps.find((s) => s.status !== "ok")?.reason ?? "";
-  const origin = step && !card.folded ? step.origin.label : "";
+  const origin = step && !card.folded && step.origin.kind !== "widget" ? step.origin.label : "";
   const note = !card.folded ? (step?.note ?? "") : "";
   const words = [card.folded ? `recipe, ${card.steps.length} steps` : (step?.code ?? "before any step"), origin, reason, note];
   return (

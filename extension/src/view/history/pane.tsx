@@ -23,7 +23,7 @@ export function HistoryPane() {
       {card && (
         <CardView card={card} onMove={(m) => void act({ kind: "apply", act: m.act }, "history")} onClose={() => (refused.value = null)} />
       )}
-      <Trends />
+      {(!editing || width.value === "narrow") && <Trends />}
     </Pane>
   );
 }
@@ -39,7 +39,7 @@ function Tools({ open, setOpen }: { open: boolean; setOpen: (open: boolean) => v
     <div class="tvl-tools" role="toolbar" aria-label="History" ref={bar}>
       <span class="tvl-joined">
         <Button label="Back" icon="left" bare={narrow} hint="Look at the step before ([)" off={at.value === 0 && "This is the start"} onClick={() => void jump(at.value - 1)} />
-        <Button label="On" icon="right" bare={narrow} hint="Look at the next step (])" off={at.value >= last && "This is the last step"} onClick={() => void jump(at.value + 1)} />
+        <Button label="Forward" icon="right" bare={narrow} hint="Look at the next step (])" off={at.value >= last && "This is the last step"} onClick={() => void jump(at.value + 1)} />
       </span>
       {acting.value && !narrow && (
         <Button

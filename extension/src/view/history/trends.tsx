@@ -21,14 +21,15 @@ const TRENDS: Trend[] = [
 ];
 
 export function Trends() {
-  const { history, at } = useStore();
+  const { history, at, width } = useStore();
+  const spark = width.value === "narrow" ? 160 : width.value === "wide" ? 72 : 40;
   const all = history.value;
   const times = [all.start_seconds, ...all.steps.map((s) => s.seconds)];
   return (
     <ul class="tvl-trends" aria-label="Numbers along the steps">
-      <TrendRow name="time" how="measured" values={times} at={at.value} say={seconds} log />
+      <TrendRow name="time" how="measured" values={times} at={at.value} say={seconds} spark={spark} log />
       {TRENDS.map(({ name, how, of, say }) => (
-        <TrendRow key={name} name={name} how={how} values={along(all, of)} at={at.value} say={say} log={name !== "vector width"} />
+        <TrendRow key={name} name={name} how={how} values={along(all, of)} at={at.value} say={say} spark={spark} log={name !== "vector width"} />
       ))}
     </ul>
   );
@@ -47,19 +48,19 @@ interface RowProps {
   at: number;
   say: (value: number | null) => string;
   log: boolean;
+  spark: number;
 }
 
-function TrendRow({ name, how, values, at, say, log }: RowProps) {
+function TrendRow({ name, how, values, at, say, log, spark }: RowProps) {
   const now = values[at] ?? null;
   const first = values[0] ?? null;
   const words = `${name}: ${say(now)} ${how}${at > 0 && first !== null ? `, ${say(first)} at the start` : ""}`;
   return (
     <li title={words}>
       <span>
-        {name} <small>{how}</small>
-        <b>{say(now)}</b>
+        {name} <b>{say(now)}</b>
       </span>
-      <Sparkline values={values} at={at} label={words} log={log} />
+      <Sparkline width={spark} height={20} values={values} at={at} label={words} log={log} />
     </li>
   );
 }
