@@ -186,6 +186,7 @@ export interface DiffLine {
   sign: " " | "+" | "-" | "~";
   line: Line;
   at: number;
+  was?: string;
 }
 
 export interface SourceText {
@@ -342,6 +343,7 @@ export interface Head {
   calls: string;
   program: string;
   busy: string;
+  start: boolean;
   given: string;
 }
 
@@ -401,10 +403,16 @@ export interface State {
 
 export interface Document {
   schema: number;
+  model?: string;
   state: State;
   pictures: Picture[];
   sources: SourceText[];
   save?: Record<string, unknown>;
+}
+
+export interface Pointer {
+  schema: number;
+  live: string;
 }
 
 export interface Request {

@@ -2,6 +2,7 @@
 import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
+import { latest } from "./actions/latest";
 import { GONE, TRAITS, type Ask, type Host } from "./host";
 import { Keys } from "./keys";
 import type { Card, Frame, Preview, Reply, State } from "./payload";
@@ -45,6 +46,10 @@ export interface Store extends Traits {
   busy: ReadonlySignal<"" | "soon" | "waiting">;
   /** Letters alone act: a setting of the person. */
   letters: Signal<boolean>;
+  /** An action that was asked for outside of the actions list, by its letter ("": just the list); `from`: where the focus returns. */
+  wanted: Signal<{ key: string; from: "tree" | "actions" } | null>;
+  /** Chooses loops and stages: at once in this view, a moment later in the kernel. */
+  select(ids: string[]): void;
   ask(request: Ask): Promise<Reply>;
   /** One request of its kind at a time; of those asked meanwhile only the last is sent. Null: a later one took its place. */
   latest(request: Ask): Promise<Reply | null>;
@@ -57,8 +62,10 @@ export interface Store extends Traits {
 export function makeStore(host: Host): { store: Store; stop: () => void } {
   const traits = Object.fromEntries(TRAITS.map((n) => [n, signal(host.get(n))])) as unknown as Traits;
   const said = signal("");
+  let choosing = false; // a selection is on its way: what the kernel says of older ones must not jump back
   const stops = TRAITS.map((n) =>
     host.on(n, () => {
+      if (n === "selection" && choosing) return;
       (traits[n] as Signal<unknown>).value = host.get(n);
       if (n === "message") said.value = "";
     }),
@@ -70,6 +77,14 @@ export function makeStore(host: Host): { store: Store; stop: () => void } {
   const pending = new Pending((request) => (lost.value ? Promise.resolve(GONE) : host.ask(request)));
   const letters = signal(recall("letters") !== "off");
   const keys = new Keys(() => letters.value);
+  const selections = latest(
+    (ids: string[]) => pending.ask({ kind: "select", ids }),
+    (_, ids) => {
+      if (ids !== traits.selection.value) return;
+      choosing = false;
+      if (acting.value) traits.selection.value = host.get("selection");
+    },
+  );
   const store: Store = {
     ...traits,
     host,
@@ -92,6 +107,12 @@ export function makeStore(host: Host): { store: Store; stop: () => void } {
     lost,
     busy: pending.busy,
     letters,
+    wanted: signal(null),
+    select(ids) {
+      choosing = acting.value;
+      traits.selection.value = ids;
+      if (choosing) selections.ask(ids, 30);
+    },
     ask: (request) => pending.ask(request),
     latest: (request) => pending.latest(request),
     async act(request, where = "") {
