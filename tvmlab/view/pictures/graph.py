@@ -14,9 +14,9 @@ from ...schedule.trace import Trace
 from ..graphs import Graph
 from ..ids import id_of
 from ..payload import Picture
-from ..words import size
+from ..units import size
 from . import Subject
-from .svg import CODES, FONT, themed
+from .svg import CODES, plain, themed
 
 LABEL = "Graph"
 MOST_LOOPS = 8  # in a box; the tree shows them all
@@ -27,22 +27,17 @@ ABOUT = (
 
 
 def draw(subject: Subject) -> Picture:
-    state, before = subject.trace.state, subject.before.state if subject.before is not None else None
-    graph = digraph(subject.trace, subject.before)
+    state, graph = subject.trace.state, digraph(subject.trace, subject.before)
     ids = [(f"n{s.index}", id_of(state, s)) for s in state.in_order]
     return {
-        "kind": "graph", "svg": themed(graph.svg, ids), "about": ABOUT, "how": "", "dot": graph.source,
+        "kind": "graph", "svg": themed(graph.svg, ids), "about": ABOUT, "how": "", "dot": plain(graph.source),
         "table": {
             "title": "What is computed from what",
             "head": ["stage", "reads", "computed", "loops", "size"],
             "rows": [_row(state, s) for s in state.in_order],
-            "ids": [id_of(state, s) for s in state.in_order],
+            "ids": [name for _, name in ids],
         },
-    } if before is not state else _same(subject)  # fmt: skip
-
-
-def _same(subject: Subject) -> Picture:
-    return draw(Subject(subject.trace, subject.machine))
+    }  # fmt: skip
 
 
 def digraph(trace: Trace, before: Trace | None = None) -> Graph:
@@ -75,12 +70,12 @@ def _edges(g: Graph, state: State, s: Stage) -> None:
 
 
 def _label(state: State, s: Stage) -> str:
-    lines = [f'<FONT COLOR="{CODES["ink"]}"><B>{_safe(s.called)}</B></FONT>']
-    lines += [f'<FONT COLOR="{CODES["quiet"]}" POINT-SIZE="9">{_safe(text)}</FONT>' for text in _look(state, s)]
+    lines = [f'<FONT COLOR="{CODES["ink"]}"><B>{safe(s.called)}</B></FONT>']
+    lines += [f'<FONT COLOR="{CODES["quiet"]}" POINT-SIZE="9">{safe(text)}</FONT>' for text in _look(state, s)]
     return f"<{'<BR/>'.join(lines)}>"
 
 
-def _safe(text: str) -> str:
+def safe(text: str) -> str:
     return escape("".join(c for c in text if c.isprintable()), quote=False) or " "
 
 
@@ -136,6 +131,3 @@ def _row(state: State, s: Stage) -> list[str]:
 def _sentence(state: State, s: Stage) -> str:
     called, reads, where, loops, volume = _row(state, s)
     return f"{called} ({volume}), {where}" + (f", reads {reads}" if reads else "") + (f"; loops {loops}" if loops else "")
-
-
-__all__ = ["ABOUT", "FONT", "LABEL", "digraph", "draw", "nbytes"]

@@ -12,8 +12,8 @@ from ..graphs import Graph
 from ..ids import id_of
 from ..payload import Picture
 from . import Subject
-from .graph import _safe
-from .svg import CODES, themed
+from .graph import safe
+from .svg import CODES, plain, themed
 
 LABEL = "Relations"
 ABOUT = (
@@ -27,7 +27,7 @@ def draw(subject: Subject) -> Picture:
     graph, ids = digraph(subject.trace, subject.before)
     rows = [(s, a) for s in _stages(state) for a in s.axes]
     return {
-        "kind": "relations", "svg": themed(graph.svg, ids), "about": ABOUT, "how": "", "dot": graph.source,
+        "kind": "relations", "svg": themed(graph.svg, ids), "about": ABOUT, "how": "", "dot": plain(graph.source),
         "table": {
             "title": "Where each loop comes from",
             "head": ["stage", "axis", "extent", "comes from", "is"],
@@ -50,7 +50,7 @@ def digraph(trace: Trace, before: Trace | None = None) -> tuple[Graph, list[tupl
     g.attr("edge", fontname="Verdana", fontsize="9", fontcolor=CODES["quiet"], color=CODES["line"], arrowsize="0.6")
     for s in _stages(state):
         with g.subgraph(name=f"cluster_{s.index}") as box:
-            box.attr(label=f'<<FONT COLOR="{CODES["ink"]}"><B>{_safe(s.called)}</B></FONT>>', color=CODES["line"], style="rounded")
+            box.attr(label=f'<<FONT COLOR="{CODES["ink"]}"><B>{safe(s.called)}</B></FONT>>', color=CODES["line"], style="rounded")
             for j, a in enumerate(s.axes):
                 element = f"a{s.index}_{j}"
                 ids.append((element, id_of(state, s, a)))
@@ -66,7 +66,7 @@ def _node(g: Any, state: State, s: Stage, a: IterVar, element: str, new: bool) -
     style = "rounded,dashed" if a.iter_type == REDUCE else "rounded"
     leaf = a in s.leaves
     ink = CODES["ink" if leaf else "quiet"]
-    text = f'<FONT COLOR="{ink}">{_safe(name(state, a))}</FONT> <FONT COLOR="{CODES["quiet"]}">{_safe(extent(state, a))}</FONT>'
+    text = f'<FONT COLOR="{ink}">{safe(name(state, a))}</FONT> <FONT COLOR="{CODES["quiet"]}">{safe(extent(state, a))}</FONT>'
     colour = CODES["new"] if new else CODES["accent" if leaf else "line"]
     g.node(element, f"<{text}>", id=element, style=style, color=colour, penwidth="2" if new else "1")
 

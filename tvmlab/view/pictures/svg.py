@@ -30,6 +30,11 @@ def themed(svg: str, ids: Iterable[tuple[str, str]] = ()) -> str:
     return svg
 
 
+def plain(dot: str) -> str:
+    """DOT text with the colours themselves, for whoever draws it elsewhere."""
+    return re.sub("|".join(_NAMES), lambda m: COLOURS[_NAMES[m.group(0)]], dot)
+
+
 def _classes(tag: re.Match[str]) -> str:
     text, names = tag.group(0), []
     for attribute, code in _PAINT.findall(text):
