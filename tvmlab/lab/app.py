@@ -63,8 +63,8 @@ class Lab:
         self._observers: list[Callable[[Lab], Any]] = []
         self._quiet = False  # an act of this lab is on: what it changes is sent at its end
         self._widget: Any = None
-        self._still: Any = None
-        self.pinned = ""
+        self._companion: Any = None
+        self.workload = "matmul" if self._start else ""  # its name in the catalogue
         self.runs = Runs(changed=lambda: self.later.soon(self._runs_changed))
         self._open(Document.of(schedule), args)
         LABS[self.id] = self
@@ -142,22 +142,47 @@ class Lab:
             self.document.jump(number)
         return self
 
-    def start(self, tensors: Sequence[Any]) -> Lab:
-        """Another workload: these tensors, inputs first, with the same steps where they apply."""
+    def start(self, tensors: Sequence[Any], workload: str = "") -> Lab:
+        """Another workload: these tensors, inputs first. Other shapes of the same one keep the steps; see `Document`."""
+        read = {t.op for x in tensors for t in x.op.inputs}
+        outputs = [t.op for t in tensors if isinstance(t, Tensor) and t.op not in read]
         with self.acting():
-            outputs = [t for t in tensors if isinstance(t, Tensor) and t.op.inputs]
-            self._open(Document.of(create_schedule([t.op for t in outputs])), tensors)
-            self.selection, self._start = [], False
+            if workload and workload == self.workload:
+                self.document.rebase(outputs)
+                self.args = list(tensors)
+            else:
+                self._open(Document.of(create_schedule(outputs)), tensors)
+            self.selection, self._start, self.workload = [], False, workload
+            self.say(f"{self.head()['title']}: point at a loop to begin.")
         return self
 
     # ------------------------------------------------------------ running
 
-    def run(self, wait: bool = True, **options: Any) -> Any:
+    def run(self, wait: bool = True, **options: Any) -> payload.Run:
         """Run and check this step in a process of its own; returns the row. Options: those of `lab.runs.options`."""
-        found = requests.run(self, options)
+        found = self.start_run(options)
         if wait:
             self.runs.wait(found)
         return self.runs.row(found)
+
+    def start_run(self, options: dict[str, Any] | None = None) -> str:
+        """Put a run of this step into the queue; its id."""
+        steps = [e for e in self.document.entries[: self.step] if not e.parked]
+        title = f"step {self.step}" if steps else "start"
+        step = self.document.entries[self.step - 1].id if self.step else ""
+        return self.runs.run(self.schedule.trace, title, step, {"target": self.target, **(options or {})}, self.args)
+
+    def pin(self, run: str = "") -> None:
+        """Keep this schedule (or a run's) to compare with."""
+        self.runs.pin(run or self.start_run())
+        self.say("Pinned: run another step and compare.")
+
+    def compare(self, a: str, b: str, wait: bool = False) -> payload.Comparison | None:
+        """Two runs again, in turns, side by side: is `b` faster, and why."""
+        self.runs.compare(a, b, self.machine)
+        if wait:
+            self.runs.wait()
+        return self.runs.payload()["comparison"]
 
     # ------------------------------------------------------------ changes
 
@@ -228,8 +253,8 @@ class Lab:
         self._widget.story = story.story(self.document)
 
     def _show_still(self) -> None:
-        if self._still is not None:
-            self._still.update(_Bundle(self.bundle()), raw=False)
+        if self._companion is not None:
+            self._companion.update(self.bundle(), raw=True)
 
     def state(self) -> payload.State:
         return {
@@ -237,3 +262,107 @@ class Lab:
             "actions": self.actions(), "runs": self.runs.payload(), "message": self._said,
             "story": story.story(self.document),
         }  # fmt: skip
+
+    def subject(self) -> pictures.Subject:
+        """What pictures are of."""
+        trace = self.schedule.trace
+        before = self.document.trace_at(self.step - 1) if self.step else None
+        return pictures.Subject(trace, self.machine, before, tuple(self.selection), tuple(self._points()))
+
+    def _points(self) -> Iterator[pictures.Point]:
+        measured = self.runs.seconds()
+        yield pictures.Point("start", self.document.trace_at(0), measured.get(""), self.step == 0)
+        for n, entry in enumerate(self.document.entries, 1):
+            if not entry.parked:
+                yield pictures.Point(f"{n} {entry.label}", self.document.trace_at(n), measured.get(entry.id), n == self.step)
+
+    # ------------------------------------------------------------ saved and still
+
+    def saved(self) -> payload.Document:
+        """The lab as data: what `save` writes, the still copy holds and an exported page shows."""
+        drawn = [pictures.picture(kind["value"], self.subject()) for kind in pictures.kinds()]
+        found: payload.Document = {
+            "schema": payload.SCHEMA, "state": self.state(), "pictures": drawn,
+            "sources": [sources.source(self.schedule.trace, "numba", self.arguments)],
+            "save": {"document": self.document.to_json(), "target": self.target, "machine": self.machine.name},
+        }  # fmt: skip
+        if self._widget is not None:
+            found["model"] = self._widget.model_id
+        return found
+
+    def save(self, path: Any) -> Path:
+        """Write the lab to a file, best called something.tvlab.json; `Lab.load` reads it."""
+        path = Path(path)
+        path.write_text(json.dumps(self.saved()), encoding="utf-8")
+        return path
+
+    @classmethod
+    def load(cls, path: Any) -> Lab:
+        """A saved lab. Steps that this version does not know are kept, parked, and saved again as they were."""
+        return from_data(cls, read_json(Path(path)), str(path))
+
+    def html(self, mode: str = "live") -> str:
+        return still.page(self.saved(), mode)
+
+    def export_html(self, path: Any, mode: str = "live") -> Path:
+        """One file that needs nothing else: with `mode="live"` time travel works in it, "still" holds no script."""
+        if mode not in ("live", "still"):
+            raise LabError("export-mode", f"there is no mode {mode!r}", legal=["live", "still"])
+        path = Path(path)
+        path.write_text(self.html(mode), encoding="utf-8")
+        return path
+
+    def bundle(self) -> dict[str, Any]:
+        """The still copy, for every kind of viewer."""
+        found = self.saved()
+        return {"text/plain": still.text(found), "text/html": still.card(found), MIME: found}
+
+    def __repr__(self) -> str:
+        return f"{self.name}: {self.head()['title']}, step {self.step} of {len(self.document.entries)}"
+
+    # ------------------------------------------------------------ in a notebook
+
+    @property
+    def widget(self) -> Any:
+        """The widget, made when it is first asked for. Needs `pip install "tvmlab[lab]"`."""
+        if self._widget is None:
+            made = widget_class()(lambda request: requests.answer(self, request), **self.state())
+            self._widget = made
+        return self._widget
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        panel.listen()
+        pointer: payload.Pointer = {"schema": payload.SCHEMA, "live": self.widget.model_id}
+        bundle = self.widget._repr_mimebundle_()
+        shown = dict(bundle[0] if isinstance(bundle, tuple) else bundle)
+        display({**shown, "text/plain": repr(self), MIME: pointer}, raw=True)
+        self._companion = display(self.bundle(), raw=True, display_id=True)
+
+    def close(self) -> None:
+        """End the runs and take the widget away; the schedule stays."""
+        self._unobserve()
+        self.later.close()
+        self.runs.close()
+        if self._widget is not None:
+            self._widget.close()
+        LABS.pop(self.id, None)
+
+
+MIME = "application/vnd.tvmlab.schedule+json"
+
+
+def widget_class() -> Any:
+    """Of anywidget, which is loaded only when a lab is shown."""
+    try:
+        from .widget import LabWidget
+    except ImportError as e:
+        raise MissingPackage(
+            "no-anywidget", f"the lab is shown by {e.name}, which is not installed", hint='pip install "tvmlab[lab]"'
+        ) from None
+    return LabWidget
+
+
+class MissingPackage(LabError, ImportError):
+    """A package that only the lab needs."""
