@@ -20,8 +20,9 @@ from ..schedule.guard import describe, name, warn
 from ..schedule.state import Marks, Stage, State
 from ..schedule.trace import Step, Trace, operations
 from .group import GroupHandle
+from .moves import ask, moves
 from .source import caller, place, result_names
-from .verdict import Moves, Verdict, ask, moves
+from .verdict import Moves, Verdict
 
 STAGE_ARGUMENTS = ("stage", "parent")
 

@@ -241,7 +241,8 @@ class DiffLine(TypedDict):
 
     sign: Literal[" ", "+", "-", "~"]
     line: Line
-    at: int  # line number in the newer text, -1 where it is gone
+    at: int  # line number in the newer text, from 0; -1 where it is gone
+    was: NotRequired[str]  # of a changed line: the text before, where that is another
 
 
 # ---------------------------------------------------------------- code, passes, pictures

@@ -186,6 +186,7 @@ export interface DiffLine {
   sign: " " | "+" | "-" | "~";
   line: Line;
   at: number;
+  was?: string;
 }
 
 export interface SourceText {

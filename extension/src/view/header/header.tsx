@@ -2,5 +2,9 @@ import { useStore } from "../store";
 
 export function Header() {
   const { head } = useStore();
-  return <header>{head.value.title}</header>;
+  return (
+    <header class="tvl-header" data-pane="header" aria-label="Lab">
+      {head.value.title}
+    </header>
+  );
 }

@@ -1,12 +1,19 @@
 import { useStore } from "../store";
+import { Pane } from "../ui/pane";
 
 export function HistoryPane() {
-  const { history } = useStore();
+  const { history, act } = useStore();
   return (
-    <ol>
-      {history.value.steps.map((step) => (
-        <li key={step.id}>{step.label}</li>
-      ))}
-    </ol>
+    <Pane name="history" title="History">
+      <ol>
+        {history.value.steps.map((step, i) => (
+          <li key={step.id}>
+            <button type="button" onClick={() => void act({ kind: "jump", cursor: i + 1 })}>
+              {step.label}
+            </button>
+          </li>
+        ))}
+      </ol>
+    </Pane>
   );
 }
