@@ -25,6 +25,7 @@ from ..core.node import (
     Broadcast,
     Buffer,
     Call,
+    Cast,
     Const,
     Evaluate,
     Expr,
@@ -71,10 +72,10 @@ class Loop:
     sites: list[Site] = field(default_factory=list)  # of the loops inside too
     blocks: list[Block] = field(default_factory=list)
 
-    @property
-    def path(self) -> list[Loop]:
-        """The loops from outside in, this one last."""
-        return [*(self.parent.path if self.parent is not None else ()), self]
+    path: tuple[Loop, ...] = ()  # the loops from outside in, this one last
+
+    def __post_init__(self) -> None:
+        self.path = (*(self.parent.path if self.parent is not None else ()), self)
 
     @property
     def depth(self) -> int:
@@ -141,6 +142,7 @@ class Reader:
         self.kernel: dict[str, Any] | None = None
         self.allocated: list[Buffer] = []
         self.regions: list[Loop] = []  # outermost parallel loops, and kernels
+        self.endless = False  # how often a loop runs is not known, not even a bound
         given = sizes or {}
         for v in (*(p for p in fn.params if isinstance(p, Var)), *fn.sizes):
             if v.name in given:
@@ -181,13 +183,39 @@ class Reader:
     def atom(self, a: Any) -> Lin | None:
         if type(a) is Var:
             return affine.var(a) if a in self.box else None
-        if type(a) is not Atom or a.op not in ("//", "%") or a.args[1].terms or a.args[1].const <= 0:
+        if a.op == "*":
+            return self.product(a)
+        if a.op == "expr":
+            return self.narrowed(a.args[0])
+        if a.args[1].terms or a.args[1].const <= 0:
             return None
         num, d = self.plain(a.args[0]), a.args[1].const
         if num is None:
             return None
         q = affine.var(self.quotient(num, d))
         return q if a.op == "//" else num - q * d
+
+    def product(self, a: Atom) -> Lin | None:
+        """Of factors that are numbers, but for one."""
+        total = affine.number(1)
+        for part in a.args:
+            form = self.atom(part)
+            if form is None or (form.terms and total.terms):
+                return None
+            total = affine.product(total, form)
+        return total
+
+    def narrowed(self, e: Expr) -> Lin | None:
+        """An integer in fewer bits, where it fits."""
+        if isinstance(e, Const) and dt.is_int(e.dtype):
+            return affine.number(int(e.value))
+        if not (isinstance(e, Cast) and dt.is_int(e.dtype) and dt.is_int(e.value.dtype)) or dt.lanes(e.dtype) > 1:
+            return None
+        form = self.lin(e.value)
+        if form is None:
+            return None
+        (lo, hi), (least, most) = domain.span(form, self.box), dt.limits(e.dtype)
+        return form if least <= lo and hi <= most else None
 
     def quotient(self, num: Lin, d: int) -> Any:
         """The variable that is `num // d`."""
@@ -432,7 +460,7 @@ class Reader:
         if lows is None or extents is None or (len(lows) > 1):
             wrong = s.lo if lows is None else s.extent
             self.doubt(self.because(wrong))
-            self.sure = False
+            self.endless = True
             return (0, 0), ()
         highs = [lows[0] + n - 1 for n in extents]
         lo = max(domain.span(x, self.box)[0] for x in lows)
@@ -457,6 +485,7 @@ class Reader:
                 extent = domain.span(form, self.box)[1] if form is not None else 1
                 if form is None:
                     self.doubt(self.because(n.extent))
+                    self.endless = True
                 v = self.kernel.setdefault(n.thread, Var(n.thread))
                 old = threads.get(v, (0, -1))
                 threads[v] = (0, max(old[1], extent - 1))
@@ -497,6 +526,7 @@ class Reader:
             self.expr(s.cond)
             self.stmt(s.body)
 
+        self.endless = True
         self.under(None, s.cond, body)
 
     def _store(self, s: Store) -> None:

@@ -17,7 +17,8 @@ from ..core.affine import Lin
 from . import domain
 from .domain import Box, Unknown
 
-SET = 400_000  # elements of a set that is written out
+SET = 1_200_000  # elements of a set that is written out
+WIDE = 8_000_000  # the largest minus the smallest value of one
 
 
 class Definition(NamedTuple):
@@ -38,9 +39,32 @@ class Place(NamedTuple):
 
     @property
     def key(self) -> Any:
-        """Equal keys: the same elements."""
-        box = frozenset((id(v), r) for v, r in self.box.items())
-        return tuple(f.key for f in self.forms), box, frozenset(x.key for x in self.cons)
+        """Equal keys: the same elements. The variables count by the order in which they occur."""
+        number: dict[Any, int] = {}
+        forms = [(x.const, *[(number.setdefault(v, len(number)), c) for v, c in x.terms.items()]) for x in self.forms]
+        cons = [
+            (x.const, *sorted([(number.setdefault(v, len(number)), c) for v, c in x.terms.items()])) for x in self.cons
+        ]
+        return tuple(forms), frozenset(cons), tuple([self.box[v] for v in number])
+
+    def plainer(self) -> Place | None:
+        """The same elements with fewer conditions and variables; None where there are none."""
+        if not self.cons:
+            return None if any(hi < lo for lo, hi in self.box.values()) else self
+        cut = domain.tightened(self.box, self.cons)
+        if cut is None:
+            return None
+        box, cons = cut
+        if cons:
+            keep = dict.fromkeys(v for f in self.forms for v in f.terms)
+            keep.update({v: None for d in self.defs for v in (d.q, *d.num.terms)})
+            cons = domain.projected(box, cons, keep)
+        return Place(self.forms, box, tuple(cons), self.defs)
+
+    def defining(self) -> set[Any]:
+        """The keys of the conditions that only say what the quotients are."""
+        rests = [(num - Lin({q: d}, 0), d) for q, num, d in self.defs]
+        return {key for rest, d in rests for key in (rest.key, (-rest + (d - 1)).key)}
 
 
 Factor = tuple[tuple[int, ...], Any]  # dimensions, the set of their values (of several: of their numbers in the shape)
@@ -48,7 +72,10 @@ Factor = tuple[tuple[int, ...], Any]  # dimensions, the set of their values (of 
 
 def distinct(places: Sequence[Place], shape: Sequence[int | None]) -> int:
     """How many elements of a buffer the places hold, each counted once. Raises Unknown."""
-    different = list({p.key: p for p in places}.values()) if len(places) > 1 else list(places)
+    plain = [p for place in places if (p := place.plainer()) is not None]
+    different = list({p.key: p for p in plain}.values()) if len(plain) > 1 else plain
+    if not different:
+        return 0
     if len(different) == 1:
         return _single(different[0], shape)
     images = [i for p in different if (i := image(p, shape)) is not None]
@@ -99,14 +126,7 @@ def _digits(x: Lin, known: set[Any], box: Box) -> bool:
 
 def image(p: Place, shape: Sequence[int | None]) -> list[Factor] | None:
     """The factors in order of their first dimension; None where nothing is touched. Raises Unknown."""
-    box, cons = p.box, list(p.cons)
-    if cons:
-        cut = domain.tightened(box, cons)
-        if cut is None:
-            return None
-        box, cons = cut
-    elif any(hi < lo for lo, hi in box.values()):
-        return None
+    box, cons = p.box, p.cons
     groups = _groups(p.forms, cons)
     factors: list[Factor] = []
     for dims, tying in groups:
@@ -145,7 +165,63 @@ def _factor(p: Place, dims: tuple[int, ...], cons: Sequence[Lin], box: Box, shap
         limits = [_limit(x, form) for x in cons]
         if all(limit is not None for limit in limits):
             return _clipped(line(form, box), limits)
+        if (found := _divided(p, form, cons, box)) is not None:
+            return found
+    elif (flat := _flat(p, dims, cons, box, shape)) is not None:
+        return flat
     return _listed(p, dims, cons, box, shape)
+
+
+def _flat(p: Place, dims: tuple[int, ...], cons: Sequence[Lin], box: Box, shape: Sequence[int | None]) -> Any:
+    """C[f // 8, f % 8] is element f of C: the numbers in the shape, where they are simpler than the indices."""
+    form = Lin({}, 0)
+    for d in dims:
+        n = shape[d]
+        if n is None:
+            return None
+        form = form * n + p.forms[d]
+    quotients = {d.q for d in p.defs}
+    if not form.terms or not quotients or any(q in form.terms for q in quotients):
+        return None
+    return _along(p, form, cons, box)
+
+
+def _along(p: Place, form: Lin, cons: Sequence[Lin], box: Box) -> Any:
+    """The values of a form where all conditions but those that define quotients are on it; else None."""
+    known = p.defining()
+    limits = [_limit(x, form) for x in cons if x.key not in known]
+    return _clipped(line(form, box), limits) if all(limit is not None for limit in limits) else None
+
+
+def _divided(p: Place, form: Lin, cons: Sequence[Lin], box: Box) -> Any:
+    """The values of k*(x // d) + c, or k*(x % d) + c, where those of x are one range; else None."""
+    inside = [d for d in p.defs if d.q in form.terms]
+    if len(inside) != 1:
+        return None
+    q, num, d = inside[0]
+    rest = Lin({v: c for v, c in form.terms.items() if v is not q}, form.const)
+    values = _along(p, num, cons, box)
+    if not isinstance(values, range) or values.step != 1 and len(values) > 1:
+        return None
+    if not len(values):
+        return values
+    first, last, k = values[0], values[-1], form.terms[q]
+    if not any(v in num.terms for v in rest.terms):
+        return _with_rest(range(first // d, last // d + 1), k, q, rest, box)
+    k = -k // d
+    offset, rest = -k * num.const, rest - Lin(num.terms, 0) * k
+    if form.terms[q] != -k * d or any(v in num.terms for v in rest.terms):
+        return None
+    if last - first + 1 >= d:
+        return _with_rest(range(d), k, q, rest + offset, box)
+    if first % d <= last % d:
+        return _with_rest(range(first % d, last % d + 1), k, q, rest + offset, box)
+    return None
+
+
+def _with_rest(values: range, k: int, q: Any, rest: Lin, box: Box) -> Any:
+    """k * values + rest, where the rest has nothing to do with the values."""
+    return line(rest + Lin({q: k}, 0), {**box, q: (values[0], values[-1])})
 
 
 def line(x: Lin, box: Box) -> Any:
@@ -173,8 +249,20 @@ def _sums(first: range, terms: Sequence[tuple[int, int]]) -> Any:
     for c, n in terms:
         if len(values) * n > SET:
             raise Unknown
-        values = np.unique(np.add.outer(np.arange(n, dtype=np.int64) * c, values))
+        values = _once(np.add.outer(np.arange(n, dtype=np.int64) * c, values))
     return values
+
+
+def _once(values: Any) -> Any:
+    """The values sorted, each once."""
+    if not values.size:
+        return values.ravel()
+    lo, hi = int(values.min()), int(values.max())
+    if hi - lo >= WIDE:
+        return np.unique(values)
+    there = np.zeros(hi - lo + 1, dtype=bool)
+    there[values - lo] = True
+    return np.flatnonzero(there) + lo
 
 
 def _limit(cond: Lin, form: Lin) -> tuple[bool, int] | None:
@@ -223,7 +311,7 @@ def _listed(p: Place, dims: tuple[int, ...], cons: Sequence[Lin], box: Box, shap
     for x in cons:
         inside = inside & (domain.evaluate(x, values) >= 0)
     total, inside = np.broadcast_arrays(total, inside)
-    return np.unique(total[inside])
+    return _once(total[inside])
 
 
 # ---------------------------------------------------------------- unions
@@ -245,6 +333,8 @@ def _product(factors: list[Factor], dims: tuple[int, ...], shape: Sequence[int |
     """Several factors as one set of numbers."""
     if len(factors) == 1:
         return factors[0][1]
+    if (block := _block(factors, dims, shape)) is not None:
+        return block
     if math.prod([len(s) for _, s in factors]) > SET or any(shape[d] is None for d in dims):
         raise Unknown
     weight, total = {}, 1
@@ -260,7 +350,18 @@ def _product(factors: list[Factor], dims: tuple[int, ...], shape: Sequence[int |
             shifted = shifted + (numbers % n if len(own) > 1 else numbers) * weight[d]
             numbers = numbers // n
         made = np.add.outer(made, shifted).ravel()
-    return np.unique(made)
+    return _once(made)
+
+
+def _block(factors: list[Factor], dims: tuple[int, ...], shape: Sequence[int | None]) -> range | None:
+    """Whole rows are one range of numbers."""
+    first, *rest = sorted(factors, key=lambda f: f[0])
+    if any(len(d) > 1 or len(s) != shape[d[0]] for d, s in rest) or not isinstance(first[1], range):
+        return None
+    if first[1].step != 1 and len(first[1]) > 1 or first[0] != dims[: len(first[0])]:
+        return None
+    row = math.prod([len(s) for _, s in rest])
+    return range(first[1].start * row, (first[1].start + len(first[1])) * row)
 
 
 def _union(products: list[tuple[Any, ...]]) -> int:
@@ -308,7 +409,17 @@ def _cells_listed(sets: list[Any]) -> list[tuple[tuple[int, ...], int]]:
     if sum(map(len, sets)) > 4 * SET:
         raise Unknown
     arrays = [np.asarray(s, dtype=np.int64) for s in sets]
-    values = np.unique(np.concatenate(arrays))
-    inside = np.stack([np.isin(values, a, assume_unique=True) for a in arrays])
-    columns, counts = np.unique(inside, axis=1, return_counts=True)
-    return [(tuple(np.flatnonzero(columns[:, k]).tolist()), int(n)) for k, n in enumerate(counts)]
+    lo = min(int(a[0]) for a in arrays)
+    size = max(int(a[-1]) for a in arrays) - lo + 1
+    if size > WIDE or len(sets) > 60:
+        raise Unknown
+    inside = np.zeros(size, dtype=np.int64)  # bit i: is the value in set i
+    for i, a in enumerate(arrays):
+        inside[a - lo] |= 1 << i
+    if len(sets) <= 16:
+        found = np.bincount(inside, minlength=1 << len(sets))
+        kinds = [(int(k), int(found[k])) for k in np.flatnonzero(found)]
+    else:
+        values, counts = np.unique(inside, return_counts=True)
+        kinds = [(int(k), int(n)) for k, n in zip(values, counts)]
+    return [(tuple([i for i in range(len(sets)) if k >> i & 1]), n) for k, n in kinds if k]

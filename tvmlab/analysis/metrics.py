@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..core import dtype as dt
@@ -194,11 +194,15 @@ class _Counter:
         buffers, unique = self.footprint(r.top, {})
         levels = self.levels()
         regions = self.regions(flops, read + written)
-        unknown = unknown or any("when the program is called" in d for d in r.doubts)
+        if unknown or r.endless:
+            levels = [
+                replace(x, extent=None, bytes=None, moved=None, runs=None, iterations=None, total=None) for x in levels
+            ]
+        unknown = unknown or r.endless
         why = next(iter([*r.doubts, *self.blur]), "")
         return Metrics(
             flops=None if unknown else flops, read=None if unknown else read, written=None if unknown else written,
-            unique=None if unknown else unique, tasks=max(regions, key=lambda x: x.share).tasks if regions else 1,
+            unique=None if unknown else unique, tasks=_tasks(regions, unknown),
             lanes=self.lanes(), levels=levels, exact=not r.doubts and not self.blur, why=why,
             counted=not r.doubts, loads=dict(loads), stores=dict(stores), iterations=self.iterations(),
             buffers=buffers, stages={k: Work(*v) for k, v in stages.items() if any(v)}, regions=regions,
@@ -320,6 +324,13 @@ class _Counter:
             if found is not None:
                 return found
         return None
+
+
+def _tasks(regions: Sequence[Region], unknown: bool) -> int | None:
+    """Of the region that does the most; 1 where nothing is parallel."""
+    if not regions:
+        return 1
+    return None if unknown else max(regions, key=lambda r: r.share).tasks
 
 
 def _pieces(loop: Loop) -> tuple[Cons, ...]:

@@ -182,6 +182,13 @@ export interface Preview {
   card: Card | null;
 }
 
+export interface Drop {
+  id: string;
+  sign: "+" | "x" | "?" | "=";
+  reason: string;
+  act: Act | null;
+}
+
 export interface DiffLine {
   sign: " " | "+" | "-" | "~";
   line: Line;
