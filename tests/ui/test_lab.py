@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shlex
-import socket
 import subprocess
 import sys
 import time
@@ -12,6 +11,8 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+
+from tests.ui.ports import free_port
 
 pytest.importorskip("jupyterlab")
 ROOT = Path(__file__).parents[2]
@@ -21,12 +22,6 @@ def recipe():
     """The arguments that the Makefile gives to Python."""
     (line,) = re.findall(r"^lab:.*\n\t\$\(BIN\)/python (.*?) \$\(ROOT\)", (ROOT / "Makefile").read_text(), re.M)
     return shlex.split(line)
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 @pytest.fixture

@@ -236,12 +236,25 @@ class Preview(TypedDict):
     card: Card | None
 
 
+class Drop(TypedDict):
+    """A place where a dragged row may be dropped (request "explain", what: "drops", ids: [the dragged one]).
+
+    A loop takes the place of loop `id` of its stage, those between move up; a stage is computed in loop `id`.
+    """
+
+    id: str
+    sign: Sign
+    reason: str
+    act: Act | None
+
+
 class DiffLine(TypedDict):
     """`sign`: " " kept, "+" added, "-" removed, "~" changed (only its indent or a part)."""
 
     sign: Literal[" ", "+", "-", "~"]
     line: Line
-    at: int  # line number in the newer text, -1 where it is gone
+    at: int  # line number in the newer text, from 0; -1 where it is gone
+    was: NotRequired[str]  # of a changed line: the text before, where that is another
 
 
 # ---------------------------------------------------------------- code, passes, pictures
@@ -415,6 +428,7 @@ class Head(TypedDict):
     calls: str  # the steps as code
     program: str  # imports, expression and steps: runs in a fresh kernel
     busy: str  # what the kernel is doing, or ""
+    start: bool  # nothing was chosen yet: the workload drawer opens
     given: str  # lab loaded from an older or newer document: what was kept and what was skipped
 
 
@@ -487,13 +501,26 @@ class State(TypedDict):
 
 
 class Document(TypedDict):
-    """A lab as data: shown by the MIME renderer and by exported pages, without a kernel. `save` is what `load` reads."""
+    """A lab as data: shown by the MIME renderer and by exported pages, without a kernel. `save` is what `load` reads.
+
+    It is the companion output of a lab. `model`: the widget it is the still copy of; while that lives in the kernel,
+    the copy is shown folded.
+    """
 
     schema: int
+    model: NotRequired[str]
     state: State
     pictures: list[Picture]
     sources: list[SourceText]
     save: NotRequired[dict[str, Any]]
+
+
+class Pointer(TypedDict):
+    """Of the same MIME type, in the output of the widget itself: where the model is gone nothing is drawn here, for the
+    still copy (a Document) stands in the next output."""
+
+    schema: int
+    live: str  # id of the widget's model
 
 
 class Request(TypedDict):

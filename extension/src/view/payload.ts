@@ -182,10 +182,18 @@ export interface Preview {
   card: Card | null;
 }
 
+export interface Drop {
+  id: string;
+  sign: "+" | "x" | "?" | "=";
+  reason: string;
+  act: Act | null;
+}
+
 export interface DiffLine {
   sign: " " | "+" | "-" | "~";
   line: Line;
   at: number;
+  was?: string;
 }
 
 export interface SourceText {
@@ -342,6 +350,7 @@ export interface Head {
   calls: string;
   program: string;
   busy: string;
+  start: boolean;
   given: string;
 }
 
@@ -401,10 +410,16 @@ export interface State {
 
 export interface Document {
   schema: number;
+  model?: string;
   state: State;
   pictures: Picture[];
   sources: SourceText[];
   save?: Record<string, unknown>;
+}
+
+export interface Pointer {
+  schema: number;
+  live: string;
 }
 
 export interface Request {

@@ -10,7 +10,7 @@ import { Pending } from "./pending";
 import { recall } from "./ui/remember";
 
 export type Width = "wide" | "medium" | "narrow";
-export type Drawer = "" | "workload" | "runs" | "compare" | "keys" | "legality" | "export";
+export type Drawer = "" | "workload" | "runs" | "compare" | "keys" | "legality" | "export" | "about";
 export type NarrowTab = "schedule" | "code" | "pictures" | "history";
 
 type Traits = { [K in keyof State]: Signal<State[K]> };
@@ -36,6 +36,8 @@ export interface Store extends Traits {
   preview: Signal<Preview | null>;
   /** A refusal, in the place where it was asked for: name of the action, or a pane. */
   refused: Signal<{ where: string; card: Card } | null>;
+  /** Ids of the runs picked to be compared. */
+  pair: Signal<{ a: string; b: string }>;
   /** Said by this view alone ("copied"), until the kernel says something. */
   said: Signal<string>;
   /** True between the loss of the kernel and its return. */
@@ -95,12 +97,14 @@ export function makeStore(host: Host): { store: Store; stop: () => void } {
     at,
     shown: computed(() => (looking.value === null ? traits.frame.value : unpacked(traits, at.value))),
     width: signal<Width>("wide"),
-    drawer: signal<Drawer>(""),
+    // A lab without an expression begins with the choice of one.
+    drawer: signal<Drawer>(host.live && !traits.head.value.expression.length ? "workload" : ""),
     tab: signal<NarrowTab>("schedule"),
     source: signal("loops"),
     picture: signal("graph"),
     preview: signal(null),
     refused: signal(null),
+    pair: signal({ a: "", b: "" }),
     said,
     lost,
     busy: pending.busy,

@@ -1,0 +1,258 @@
+"""A real JupyterLab, a real Chromium, and the few things that a test does with them.
+
+    def test_something(lab):
+        lab.open("book.ipynb", ["import tvmlab", "tvmlab.Lab()"])  # writes it, opens it, waits for its kernel
+        lab.run_all()
+        lab.page.locator(".tvl").first.wait_for()  # Playwright's Page
+        lab.screenshot("first")
+
+Settings, workspaces, kernels' history and notebooks are in a temporary folder. The extension that runs is the one built
+in this tree, and kernels import this tree, whatever is installed. Waiting goes by what the application says of itself
+(`jupyterapp`), never by time.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from tests.ui.ports import free_port
+
+ROOT = Path(__file__).parents[2]
+PICTURES = Path(os.environ.get("TVMLAB_SCREENSHOTS", ROOT / "build" / "screenshots"))
+TOKEN = "secret"
+PATIENCE = 60_000  # milliseconds, of whatever is waited for
+FLAGS = """--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
+    --disable-component-update --disable-sync --disable-dev-shm-usage""".split()
+LOCAL = re.compile(r"(https?|wss?)://(127\.0\.0\.1|localhost)(:\d+)?/|data:|blob:|about:|chrome-extension:")
+DIRS = """JUPYTER_CONFIG_DIR JUPYTER_DATA_DIR JUPYTER_RUNTIME_DIR JUPYTERLAB_SETTINGS_DIR JUPYTERLAB_WORKSPACES_DIR
+    IPYTHONDIR"""
+QUIET = {"fetchNews": "false", "checkForUpdates": False}  # the pop-up would cover what a test clicks
+
+# The kernel is there, connected and idle. Before that "run all" is dropped without a word.
+READY = """async () => {
+  const kernel = () => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel;
+  await window.jupyterapp?.restored;
+  await window.jupyterapp?.shell.currentWidget?.sessionContext?.ready;
+  return kernel()?.connectionStatus === 'connected' && kernel()?.status === 'idle';
+}"""
+OPEN = """path => {
+  const context = window.jupyterapp?.shell?.currentWidget?.context;
+  return context?.path === path && context.isReady;
+}"""
+
+
+class Server:
+    """A running server: `url`, and the folder `root` that it shows."""
+
+    def __init__(self, app: str, root: Path, url: str):
+        self.app, self.root, self.url = app, root, url
+
+    def api(self, path: str, method: str = "GET") -> Any:
+        headers = {"Authorization": f"token {TOKEN}"}
+        request = urllib.request.Request(f"{self.url}/api/{path}", method=method, headers=headers)
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            text = answer.read()
+        return json.loads(text) if text else None
+
+    def address(self, path: str, name: str) -> str:
+        """Where a notebook (or a folder, in JupyterLab) opens, in a workspace of its own."""
+        where = f"notebooks/{path}" if self.app == "notebook" else f"lab/workspaces/{name}/tree/{path}"
+        return f"{self.url}/{where}?token={TOKEN}"
+
+    def stop_kernels(self) -> None:
+        for session in self.api("sessions"):
+            self.api(f"sessions/{session['id']}", "DELETE")
+
+
+@contextmanager
+def serve(app: str, folder: Path) -> Iterator[Server]:
+    """Starts `python -m jupyterlab` or `python -m notebook`, with everything it writes under folder."""
+    _need_front_end()
+    root, port = folder / "root", free_port()
+    root.mkdir()
+    env = _environment(folder)
+    options = f"""--no-browser --ip=127.0.0.1 --port={port} --ServerApp.port_retries=0 --allow-root
+        --IdentityProvider.token={TOKEN} --ServerApp.root_dir={root} --LabApp.extension_manager=readonly
+        --FileContentsManager.delete_to_trash=False --expose-app-in-browser""".split()
+    log = folder / "log"
+    command = [sys.executable, "-m", app, *options]
+    with log.open("w") as out, subprocess.Popen(command, cwd=folder, env=env, stdout=out, stderr=out) as process:
+        server = Server(app, root, f"http://127.0.0.1:{port}")
+        try:
+            _wait_for(server, process, log)
+            yield server
+        finally:
+            process.terminate()
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    env = {**os.environ, **{name: str(folder / name.lower()) for name in DIRS.split()}}
+    env["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [env.get("PYTHONPATH")])])
+    env["JUPYTER_PATH"] = str(folder / "share")  # first where labextensions are looked for
+    env["TVMLAB_CHECK"] = "0"  # a person's kernel does not verify after each pass
+    extensions = folder / "share" / "labextensions"
+    extensions.mkdir(parents=True)
+    (extensions / "tvmlab").symlink_to(ROOT / "tvmlab" / "labextension")
+    settings = folder / "jupyterlab_settings_dir" / "@jupyterlab" / "apputils-extension"
+    settings.mkdir(parents=True)
+    (settings / "notification.jupyterlab-settings").write_text(json.dumps(QUIET))
+    return env
+
+
+def _need_front_end() -> None:
+    if not (ROOT / "tvmlab" / "labextension" / "package.json").exists():
+        pytest.skip("the front end is not built: make front")
+
+
+def _wait_for(server: Server, process: subprocess.Popen, log: Path) -> None:
+    for _ in range(300):
+        assert process.poll() is None, log.read_text()
+        try:
+            return server.api("")
+        except OSError:
+            time.sleep(0.2)
+    raise AssertionError(log.read_text())
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api")
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if not program:
+        pytest.skip("there is no Chromium (Debian: apt-get install chromium)")
+    with playwright.sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=program, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def tab(browser: Any, server: Server, name: str) -> Iterator["Tab"]:
+    context = browser.new_context(viewport={"width": 1400, "height": 1000})
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    it = Tab(context, server, re.sub(r"\W+", "-", name).strip("-"))
+    try:
+        yield it
+        it.check()
+    finally:
+        context.close()
+        server.stop_kernels()
+
+
+class Tab:
+    """A page of one browser profile, in a folder of its own on the server."""
+
+    def __init__(self, context: Any, server: Server, name: str):
+        self.context, self.server, self.name = context, server, name
+        self.folder = server.root / name
+        self.folder.mkdir(exist_ok=True)
+        self.outside: list[str] = []
+        self.errors: list[str] = []
+        self.expected: list[str] = []
+        context.set_default_timeout(PATIENCE)
+        context.on("request", lambda request: self._asked(request.url))
+        self.page = self.new_page()
+
+    def new_page(self) -> Any:
+        """One more tab of this browser (a second view of a notebook, say)."""
+        page = self.context.new_page()
+        page.on("websocket", lambda socket: self._asked(socket.url))
+        page.on("console", self._said)
+        page.on("pageerror", lambda error: self.errors.append(error.stack or str(error)))
+        return page
+
+    def _said(self, message: Any) -> None:
+        if message.type == "error":
+            self.errors.append(f"{message.text} ({message.location.get('url', '')})")
+
+    def _asked(self, url: str) -> None:
+        if not LOCAL.match(url):
+            self.outside.append(url)
+
+    def expect_error(self, pattern: str) -> None:
+        """Console errors that this test is about."""
+        self.expected.append(pattern)
+
+    def check(self) -> None:
+        """Nothing was asked of another machine, nothing went wrong in the console."""
+        unexpected = [error for error in self.errors if not any(re.search(p, error) for p in self.expected)]
+        assert not self.outside, f"asked of another machine: {self.outside}"
+        assert not unexpected, f"in the console: {unexpected}"
+
+    # ------------------------------------------------------------ notebooks
+
+    def write(self, file: str, cells: list[str]) -> Path:
+        """A notebook in this test's folder. A cell that starts with "#md " is Markdown."""
+        book = nbformat.v4.new_notebook(metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}})
+        for text in cells:
+            markdown = text.startswith("#md ")
+            new = nbformat.v4.new_markdown_cell if markdown else nbformat.v4.new_code_cell
+            book.cells.append(new(text.removeprefix("#md ")))
+        path = self.folder / file
+        nbformat.write(book, path)
+        return path
+
+    def read(self, file: str) -> Any:
+        return nbformat.read(self.folder / file, as_version=4)
+
+    def open(self, file: str, cells: list[str] | None = None, *, kernel: bool = True, page: Any = None) -> None:
+        """Opens a file of this test's folder, written first if cells are given, and waits for it and its kernel."""
+        if cells is not None:
+            self.write(file, cells)
+        page = page or self.page
+        path = f"{self.name}/{file}"
+        page.goto(self.server.address(path, self.name))
+        page.wait_for_function(OPEN, arg=path)
+        if kernel:
+            page.wait_for_function(READY)
+
+    def run_all(self) -> None:
+        """Runs every cell and waits until all have run."""
+        self.command("notebook:run-all-cells")
+        self.wait_idle()
+
+    def wait_idle(self) -> None:
+        self.page.wait_for_function(READY)
+
+    def save(self) -> None:
+        self.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.save()")
+
+    def command(self, name: str, args: dict[str, Any] | None = None) -> None:
+        """Executes a command of the application, and waits for it. Its result stays there."""
+        code = "async ([name, args]) => { await window.jupyterapp.commands.execute(name, args) }"
+        self.page.evaluate(code, [name, args or {}])
+
+    def screenshot(self, name: str, of: str | None = None) -> Path:
+        """A picture to look at, of the page or of the first element that a selector finds."""
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        path = PICTURES / f"{name}.png"
+        (self.page.locator(of).first if of else self.page).screenshot(path=path)
+        return path
+
+    def theme(self, name: str) -> None:
+        """Such as "JupyterLab Dark", "JupyterLab Light", "JupyterLab Dark High Contrast"."""
+        self.command("apputils:change-theme", {"theme": name})
+        self.page.wait_for_function("name => document.body.dataset.jpThemeName === name", arg=name)
+
+    def axe(self, of: str) -> list[str]:
+        """What axe-core finds serious or critical inside the elements that a selector finds, in words."""
+        self.page.add_script_tag(path=ROOT / "extension" / "node_modules" / "axe-core" / "axe.min.js")
+        found = self.page.evaluate("of => window.axe.run(of, { resultTypes: ['violations'] })", of)["violations"]
+        return [
+            f"{rule['id']}: {rule['help']}: {node['html'][:200]}"
+            for rule in found
+            if rule["impact"] in ("serious", "critical")
+            for node in rule["nodes"]
+        ]

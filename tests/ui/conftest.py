@@ -1,0 +1,82 @@
+"""What the browser tests may ask for: `lab`, a tab in JupyterLab; `notebook7`, one in Notebook 7. See browser.py.
+
+With TVMLAB_UI=required (CI) a skipped test of this folder is a failure. Without it, a machine that lacks Chromium, the
+built front end or a Python package skips, and says why.
+"""
+
+import os
+
+import pytest
+
+REQUIRED = os.environ.get("TVMLAB_UI") == "required"
+BROWSER = {"lab", "notebook7", "browser"}
+
+
+def pytest_collection_modifyitems(items):
+    """All tests with a browser go to one worker: one server and one browser for the whole run."""
+    for item in items:
+        if BROWSER & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.xdist_group("browser"))
+            item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    _refuse_skip((yield).get_result())
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_make_collect_report(collector):
+    _refuse_skip((yield).get_result())
+
+
+def _refuse_skip(report):
+    if not REQUIRED or report.outcome != "skipped" or hasattr(report, "wasxfail"):
+        return
+    why = report.longrepr[-1] if isinstance(report.longrepr, tuple) else report.longrepr
+    report.outcome, report.longrepr = "failed", f"TVMLAB_UI=required, so this may not be skipped: {why}"
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Chromium, once."""
+    from tests.ui.browser import chromium
+
+    with chromium() as it:
+        yield it
+
+
+@pytest.fixture(scope="session")
+def lab_server(tmp_path_factory):
+    from tests.ui.browser import serve
+
+    with serve("jupyterlab", tmp_path_factory.mktemp("lab")) as it:
+        yield it
+
+
+@pytest.fixture(scope="session")
+def notebook_server(tmp_path_factory):
+    from tests.ui.browser import serve
+
+    pytest.importorskip("notebook")
+    with serve("notebook", tmp_path_factory.mktemp("notebook")) as it:
+        yield it
+
+
+@pytest.fixture
+def lab(browser, lab_server, request):
+    """A new browser profile on JupyterLab. At the end: nothing was asked of outside, and the console is clean."""
+    from tests.ui.browser import tab
+
+    with tab(browser, lab_server, request.node.name) as it:
+        yield it
+
+
+@pytest.fixture
+def notebook7(browser, notebook_server, request):
+    """The same on Notebook 7."""
+    from tests.ui.browser import tab
+
+    with tab(browser, notebook_server, request.node.name) as it:
+        it.expect_error(r"reading 'schema'\)[\s\S]*/notebook_core\.")  # its own, with no extension at all (7.6.5)
+        yield it
