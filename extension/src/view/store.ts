@@ -48,6 +48,8 @@ export interface Store extends Traits {
   letters: Signal<boolean>;
   /** An action that was asked for outside of the actions list, by its letter ("": just the list); `from`: where the focus returns. */
   wanted: Signal<{ key: string; from: "tree" | "actions" } | null>;
+  /** The loop or stage under the pointer in some pane: all panes mark it. */
+  hover: Signal<string>;
   /** Chooses loops and stages: at once in this view, a moment later in the kernel. */
   select(ids: string[]): void;
   ask(request: Ask): Promise<Reply>;
@@ -108,6 +110,7 @@ export function makeStore(host: Host): { store: Store; stop: () => void } {
     busy: pending.busy,
     letters,
     wanted: signal(null),
+    hover: signal(""),
     select(ids) {
       choosing = acting.value;
       traits.selection.value = ids;
