@@ -98,7 +98,7 @@ export function makeStore(host: Host): { store: Store; stop: () => void } {
     shown: computed(() => (looking.value === null ? traits.frame.value : unpacked(traits, at.value))),
     width: signal<Width>("wide"),
     // A lab without an expression begins with the choice of one.
-    drawer: signal<Drawer>(host.live && !traits.head.value.expression.length ? "workload" : ""),
+    drawer: signal<Drawer>(host.live && traits.head.value.start ? "workload" : ""),
     tab: signal<NarrowTab>("schedule"),
     source: signal("loops"),
     picture: signal("graph"),
