@@ -6,28 +6,30 @@ at it with. It is complete without a browser; with one, `lab` as the last line o
 
 from __future__ import annotations
 
+import json
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-from ..analysis import machine
+from ..analysis import machine as machines
 from ..core.error import LabError
 from ..expr.tensor import Tensor
 from ..face.api import as_target, create_schedule, need_arguments, need_schedule, refuse_lost
 from ..face.document import Document
 from ..face.handle import Schedule
 from ..face.verdict import arguments
-from ..view import actions, frame, head, payload, steps, story
-from ..view.card import card
-from . import requests, workloads
+from ..view import actions, acts, frame, payload, pictures, sources, steps, still, story
+from . import panel, requests, saving, selecting, workloads
+from .heading import heading
 from .later import Later
 from .runs import Runs
 
 LABS: weakref.WeakValueDictionary[str, Lab] = weakref.WeakValueDictionary()  # by id: what the panel lists
 _numbers = count(1)
+FIRST = {"name": "matmul", "shape": {"m": 512, "n": 512, "k": 512}}  # what a lab of nothing shows
 QUIET = 2.0  # seconds without an act until the still copy in the notebook is written anew
 SOON = 0.4  # until the packed history follows
 
@@ -48,15 +50,15 @@ class Lab:
         self, schedule: Schedule | None = None, args: Sequence[Any] | None = None, *, target: Any = "llvm",
         machine: str = "", name: str = "",
     ) -> None:  # fmt: skip
-        self._start = schedule is None and args is None
-        if self._start:
-            *inputs, out = workloads.declare("matmul", {"m": 512, "n": 512, "k": 512})
-            schedule, args = create_schedule(out.op), [*inputs, out]
+        self.starts = schedule is None and args is None  # nothing was chosen yet
+        if self.starts:
+            args = workloads.declare(FIRST["name"], FIRST["shape"])
+            schedule = create_schedule(args[-1].op)
         need_schedule(schedule, "Lab")
-        number = next(_numbers)
-        self.id, self.name = f"lab-{number}", name or f"lab {number}"
+        self.number = next(_numbers)
+        self.id, self.name = f"lab-{self.number}", name or f"lab {self.number}"
         self.target = str(as_target(target))
-        self.machine = _machine(machine)
+        self.machine = machines.get(machine)
         self.later = Later()
         self.selection: list[str] = []
         self._said: payload.Message = {"n": 0, "text": "", "kind": "info", "card": None}
@@ -64,9 +66,13 @@ class Lab:
         self._quiet = False  # an act of this lab is on: what it changes is sent at its end
         self._widget: Any = None
         self._companion: Any = None
-        self.workload = "matmul" if self._start else ""  # its name in the catalogue
+        self.workload = ""  # its name in the catalogue
+        self.kernel: dict[str, Any] | None = None  # of the gallery: name and shape, for its NumPy reference
+        if self.starts:
+            self.workload, self.kernel = FIRST["name"], FIRST
         self.runs = Runs(changed=lambda: self.later.soon(self._runs_changed))
         self._open(Document.of(schedule), args)
+        self.selection = selecting.first(self.schedule.state)
         LABS[self.id] = self
 
     def _open(self, document: Document, args: Sequence[Any] | None) -> None:
@@ -97,6 +103,16 @@ class Lab:
         self.jump(number)
 
     @property
+    def step_id(self) -> str:
+        """The id of the last step in force; "" at the start."""
+        return self.document.entries[self.step - 1].id if self.step else ""
+
+    @property
+    def shown(self) -> bool:
+        """Is there a widget of it?"""
+        return self._widget is not None
+
+    @property
     def arguments(self) -> list[Any]:
         return self.args if self.args is not None else arguments(self.schedule.trace)
 
@@ -123,8 +139,8 @@ class Lab:
     def apply(self, primitive: str, *args: Any, **kwargs: Any) -> Any:
         """One step, loops and stages given by name: `lab.apply("split", "C.i", factor=32)`. Returns what it makes."""
         with self.acting():
-            act = actions.plain(primitive, args, kwargs, self.schedule.state)
-            return requests.take(self, act)
+            bound = acts.plain(primitive, args, kwargs, self.schedule.state)
+            return requests.take(self, primitive, bound)
 
     def undo(self) -> Lab:
         with self.acting():
@@ -142,8 +158,11 @@ class Lab:
             self.document.jump(number)
         return self
 
-    def start(self, tensors: Sequence[Any], workload: str = "") -> Lab:
-        """Another workload: these tensors, inputs first. Other shapes of the same one keep the steps; see `Document`."""
+    def start(self, tensors: Sequence[Any], workload: str = "", shape: dict[str, Any] | None = None) -> Lab:
+        """Another workload: these tensors, inputs first. Other shapes of the same operator keep the steps that apply.
+
+        `workload`, `shape`: the operator of `kernels/` that it is, and what its `declare` was given.
+        """
         read = {t.op for x in tensors for t in x.op.inputs}
         outputs = [t.op for t in tensors if isinstance(t, Tensor) and t.op not in read]
         with self.acting():
@@ -152,7 +171,9 @@ class Lab:
                 self.args = list(tensors)
             else:
                 self._open(Document.of(create_schedule(outputs)), tensors)
-            self.selection, self._start, self.workload = [], False, workload
+            self.starts, self.workload = False, workload
+            self.kernel = {"name": workload, "shape": shape or {}} if workload else None
+            self.selection = selecting.first(self.schedule.state)
             self.say(f"{self.head()['title']}: point at a loop to begin.")
         return self
 
@@ -169,8 +190,8 @@ class Lab:
         """Put a run of this step into the queue; its id."""
         steps = [e for e in self.document.entries[: self.step] if not e.parked]
         title = f"step {self.step}" if steps else "start"
-        step = self.document.entries[self.step - 1].id if self.step else ""
-        return self.runs.run(self.schedule.trace, title, step, {"target": self.target, **(options or {})}, self.args)
+        chosen = {"target": self.target, "kernel": self.kernel, **(options or {})}
+        return self.runs.run(self.schedule.trace, title, self.step_id, chosen, self.args)
 
     def pin(self, run: str = "") -> None:
         """Keep this schedule (or a run's) to compare with."""
@@ -206,11 +227,12 @@ class Lab:
 
     def _changed(self) -> None:
         self.later.cancel("changed")
-        self.selection = _followed(self.selection, self.frame)
+        self.runs.now(self.schedule.trace)
+        self.selection = selecting.followed(self.selection, self.schedule.state)
         self._show()
         for f in list(self._observers):
             f(self)
-        panel_changed()
+        panel.changed()
 
     def _runs_changed(self) -> None:
         if self._widget is not None:
@@ -218,12 +240,12 @@ class Lab:
                 self._widget.runs = self.runs.payload()
                 self._widget.head = self.head()
                 self._widget.history = self.history()
-        panel_changed()
+        panel.changed()
 
     # ------------------------------------------------------------ what views are sent
 
     def head(self) -> payload.Head:
-        return head.head(self)
+        return heading(self)
 
     def history(self) -> payload.History:
         return steps.history(self.document, self.runs.seconds())
@@ -283,8 +305,8 @@ class Lab:
         drawn = [pictures.picture(kind["value"], self.subject()) for kind in pictures.kinds()]
         found: payload.Document = {
             "schema": payload.SCHEMA, "state": self.state(), "pictures": drawn,
-            "sources": [sources.source(self.schedule.trace, "numba", self.arguments)],
-            "save": {"document": self.document.to_json(), "target": self.target, "machine": self.machine.name},
+            "sources": [sources.source(self.schedule.trace, "numba")],
+            "save": saving.to_data(self),
         }  # fmt: skip
         if self._widget is not None:
             found["model"] = self._widget.model_id
@@ -299,7 +321,7 @@ class Lab:
     @classmethod
     def load(cls, path: Any) -> Lab:
         """A saved lab. Steps that this version does not know are kept, parked, and saved again as they were."""
-        return from_data(cls, read_json(Path(path)), str(path))
+        return saving.from_data(cls, saving.read_json(Path(path)), str(path))
 
     def html(self, mode: str = "live") -> str:
         return still.page(self.saved(), mode)

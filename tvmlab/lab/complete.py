@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ..core.walk import constant
 from ..face.handle import Schedule, takes_stage
-from ..face.verdict import divisors
+from ..face.moves import divisors
 from ..schedule import primitives
 from ..view.ids import ids
 
@@ -49,7 +50,8 @@ def _factors(names: dict[str, Any], line: str, loop: str) -> list[tuple[str, str
     lab = names.get(line.split(".apply(")[0].split()[-1])
     schedule = getattr(lab, "schedule", None)
     _, axis = ids(schedule.state).get(loop, (0, None)) if isinstance(schedule, Schedule) else (0, None)
-    return [(str(n), "factor") for n in divisors(axis)] if axis is not None else []
+    n = constant(axis.dom.extent) if axis is not None and axis.dom is not None else None
+    return [(str(d), "factor") for d in divisors(n)] if n is not None else []
 
 
 def _namespace() -> dict[str, Any]:

@@ -12,16 +12,17 @@ from typing import Any
 
 from ..analysis import machine
 from ..core.error import LabError
+from ..face import recipes
 from ..face.api import as_target
 from ..face.document import Document
-from ..view import actions, diff, frame, passes, pictures, preview, sources
+from ..face.verdict import UNKNOWN, judge
+from ..view import actions, acts, diff, drops, frame, passes, pictures, preview, sources, steps
 from ..view.card import card
 from ..view.payload import Act, Reply, Request
 from . import typed, workloads
 
 Handler = Callable[[Any, Any], Any]
 HANDLERS: dict[str, Handler] = {}
-UNKNOWN = "?"
 
 
 def handles(kind: str) -> Callable[[Handler], Handler]:
@@ -40,10 +41,10 @@ def answer(lab: Any, request: Request) -> Reply:
             raise LabError("no-such-request", f"this lab does not know {kind!r}", hint="reload the page")
         return {"re": seq, "ok": True, "data": HANDLERS[kind](lab, request), "card": None}
     except LabError as e:
-        return {"re": seq, "ok": False, "data": None, "card": card(e, lab.schedule)}
+        return {"re": seq, "ok": False, "data": None, "card": card(e)}
     except Exception as e:  # a fault of ours: shown where it happened, with what a report needs
         found = LabError("internal", f"{type(e).__name__}: {e}", hint=traceback.format_exc())
-        return {"re": seq, "ok": False, "data": None, "card": card(found, lab.schedule)}
+        return {"re": seq, "ok": False, "data": None, "card": card(found)}
 
 
 # ---------------------------------------------------------------- acting
@@ -52,17 +53,33 @@ def answer(lab: Any, request: Request) -> Reply:
 @handles("apply")
 def apply(lab: Any, request: Request) -> None:
     with lab.acting():
-        take(lab, request["act"], sure=request.get("sure", False), via="widget")
+        primitive, args = acts.decode(request["act"], lab.schedule.state)
+        take(lab, primitive, args, sure=request.get("sure", False))
 
 
-def take(lab: Any, act: Act, sure: bool = True, via: str = "") -> Any:
-    """Take a step: refused ones raise, unknown ones need to be asked for twice."""
-    found = actions.judge(lab.schedule, act)
-    if found.sign == UNKNOWN and not sure:
-        raise LabError("not-sure", found.reason, hint="apply it again to take it all the same")
-    made = actions.take(lab.document, act, via=via)
-    lab.say(f"Step {lab.document.cursor}: {lab.document.entries[lab.document.cursor - 1].label}.", "good")
+def take(lab: Any, primitive: str, args: dict[str, Any], sure: bool = True) -> Any:
+    """Take a step, or all steps of a recipe. One that may be wrong is taken only by who is `sure`."""
+    if primitive.startswith(recipes.PREFIX):
+        return _take_recipe(lab, primitive, args)
+    found = judge(lab.schedule.trace, primitive, args)
+    if found.kind == UNKNOWN and not sure:
+        raise LabError("not-sure", found.reason, hint="apply it once more to take it all the same")
+    made = lab.document.apply(primitive, args, evidence=found.kind)
+    lab.say(f"Step {lab.step}: {lab.document.entries[lab.step - 1].label}.", "good")
     return made
+
+
+def _take_recipe(lab: Any, name: str, args: dict[str, Any]) -> Any:
+    """All steps of a recipe, as one that can be undone and unfolded."""
+    document, found = lab.document, recipes.get(name)
+    with document.together(found.label):
+        recipes.follow(name, args, lab.schedule.state, lambda p, a: _taken(document, p, a))
+    lab.say(f"{found.label}: {len(document.entries)} steps now.", "good")
+
+
+def _taken(document: Document, primitive: str, args: dict[str, Any]) -> Any:
+    made = document.apply(primitive, args)
+    return made, document.schedule.state
 
 
 def _document(kind: str) -> Callable[[Callable[[Document, Request], Any]], Handler]:
@@ -104,7 +121,7 @@ def jump(document: Document, request: Request) -> str:
 
 @_document("edit")
 def edit(document: Document, request: Request) -> str:
-    document.edit(request["step"], request["values"])
+    steps.edit(document, request["step"], request["values"])
     return "The step was changed, and the later steps replayed."
 
 
@@ -172,12 +189,12 @@ def start(lab: Any, request: Request) -> None:
     """A workload of the catalogue (`what`, `values`), or a typed expression (`text`)."""
     if request.get("text"):
         try:
-            tensors = typed.tensors(request["text"])
+            lab.start(typed.tensors(request["text"]))
         except typed.TypedError as e:
             raise LabError("expression", e.text) from None
-    else:
-        tensors = workloads.declare(request["what"], request.get("values", {}))
-    lab.start(tensors, request.get("what", ""))
+        return
+    shape = workloads.shape(request["what"], request.get("values", {}))
+    lab.start(workloads.declare(request["what"], shape), request["what"], shape)
 
 
 # ---------------------------------------------------------------- looking
@@ -190,13 +207,13 @@ def ghost(lab: Any, request: Request) -> Any:
 
 @handles("verdict")
 def verdict(lab: Any, request: Request) -> Any:
-    return actions.action(lab.schedule, request["act"])
+    return actions.act_action(lab.schedule, request["act"])
 
 
 @handles("explain")
 def explain(lab: Any, request: Request) -> Any:
     """`what`="drops": where the dragged row `ids[0]` may go."""
-    return actions.drops(lab.schedule, request["ids"][0])
+    return drops.targets(lab.schedule, request["ids"][0])
 
 
 @handles("frame")
@@ -219,8 +236,8 @@ def _trace(lab: Any, request: Request) -> Any:
 def source(lab: Any, request: Request) -> Any:
     """The text of one kind; without one, the kinds there are."""
     if not request.get("what"):
-        return sources.kinds()
-    return sources.source(lab.schedule.trace, request["what"], lab.arguments)
+        return [{"kind": k.name, "label": k.label} for k in sources.kinds()]
+    return sources.source(lab.schedule.trace, request["what"])
 
 
 @handles("passes")
@@ -232,7 +249,7 @@ def show_passes(lab: Any, request: Request) -> Any:
 def picture(lab: Any, request: Request) -> Any:
     """The picture of one kind; without one, the kinds there are."""
     if not request.get("what"):
-        return pictures.kinds()
+        return [{"kind": k["value"], "label": k["label"]} for k in pictures.kinds()]
     return pictures.picture(request["what"], lab.subject())
 
 
@@ -264,7 +281,8 @@ def run_now(lab: Any, request: Request) -> str:
 
 def run(lab: Any, options: dict[str, Any]) -> str:
     """Start a run of what is looked at; its id."""
-    return str(lab.start_run(options))
+    started: str = lab.start_run(options)
+    return started
 
 
 @handles("cancel")

@@ -54,18 +54,21 @@ def _field(p: inspect.Parameter, first: dict[str, Any]) -> Field:
 
 
 def declare(name: str, values: dict[str, Any]) -> list[Any]:
-    """The operator's tensors, inputs first, from what stands in its fields."""
-    module = kernels.get(name)
+    """The operator's tensors, inputs first, from what stands in its fields; what is missing is as in its first shape."""
+    made: list[Any] = kernels.get(name).declare(**shape(name, values))
+    return made
+
+
+def shape(name: str, values: dict[str, Any]) -> dict[str, Any]:
+    """What `declare` of the operator is given: the fields' values as numbers and words, or as they are."""
+    module, known = kernels.get(name), workload(name)
     parameters = inspect.signature(module.declare).parameters
     unknown = [k for k in values if k not in parameters]
     if unknown:
         raise LabError("no-such-field", f"{name} has no field {unknown[0]!r}", legal=list(parameters))
-    given = {k: _value(name, k, v, workload(name)) for k, v in values.items()}
-    missing = [k for k, p in parameters.items() if p.default is p.empty and k not in given]
-    if missing:
-        raise LabError("empty-field", f"{name} needs a value for {missing[0].replace('_', ' ')}")
-    made: list[Any] = module.declare(**given)
-    return made
+    given = {k: _value(name, k, v, known) for k, v in values.items()}
+    first = next(iter(module.SHAPES.values()), {})
+    return {**{k: first[k] for k, p in parameters.items() if p.default is p.empty and k in first}, **given}
 
 
 def _value(operator: str, name: str, value: Any, known: Workload) -> Any:
