@@ -51,11 +51,15 @@ class Function:
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """Where a loop or a statement came from: the stage's name, the axis (None for statements), the schedule step."""
+    """Where a loop or a statement came from: the stage's name, the axis (None for statements), the schedule step.
+
+    `index`: the stage's number in its schedule, since several may have one name.
+    """
 
     stage: str
     axis: Any = None
     step: Any = None
+    index: int = -1
 
 
 def loop_name(loop: For) -> str:

@@ -357,14 +357,14 @@ def coloured(text: str) -> str:
 
 def _coloured_line(line: str) -> str:
     out, column = [], 0
-    for start, end, kind in _words(line):
+    for start, end, kind in words(line):
         out.append(html.escape(line[column:start], quote=False))
         out.append(f'<span style="color:{STYLE[kind]}">{html.escape(line[start:end], quote=False)}</span>')
         column = end
     return "".join([*out, html.escape(line[column:], quote=False)])
 
 
-def _words(line: str) -> Iterator[tuple[int, int, str]]:
+def words(line: str) -> Iterator[tuple[int, int, str]]:
     """(start, end, kind) of what has a colour. A line that is not whole Python keeps what was found in it."""
     try:
         for t in tokenize.generate_tokens(io.StringIO(line).readline):

@@ -269,6 +269,11 @@ def register_intrin(intrin: TensorIntrin, name: str = "") -> TensorIntrin:
     return intrin
 
 
+def registered() -> list[TensorIntrin]:
+    """The intrinsics that have names of their own, by name."""
+    return [_REGISTRY[name] for name in sorted(_REGISTRY)]
+
+
 def registered_name(intrin: TensorIntrin) -> str | None:
     return next((name for name, found in _REGISTRY.items() if found is intrin), None)
 

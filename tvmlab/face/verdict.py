@@ -1,28 +1,37 @@
-"""May this step be taken? Asked without taking it: the step is tried on a fork, and the fork is looked at."""
+"""May this step be taken? Asked without taking it: the step is tried on a copy, and what became of it is looked at.
+
+    judge(trace, "vectorize", {"stage": 2, "var": k})     -> Verdict: x illegal, because ...
+
+Cheap things first: the primitive's own checks, then the loops of the copy, then what `core.verify` proves of them.
+What it cannot prove is run, where the program is small. Answers are kept: the same question costs nothing again.
+"""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..core.error import LabError, ScheduleTypeError
+from ..core.error import LabError
 from ..core.hooks import Shown
 from ..core.node import REDUCE, IterVar
+from ..core.program import Program
 from ..core.text import show_program
+from ..core.verify import Finding, verify
 from ..core.walk import constant
 from ..lowering import pipeline
+from ..schedule.guard import extent
 from ..schedule.guard import name as called
-from ..schedule.state import Stage, State, is_input
+from ..schedule.scopes import is_virtual
+from ..schedule.state import State
 from ..schedule.trace import Step, Trace
-
-if TYPE_CHECKING:
-    from .handle import Schedule
+from . import exact
 
 LEGAL, ILLEGAL, UNKNOWN, NO_EFFECT, OWES = "legal", "illegal", "unknown", "no effect", "legal with an obligation"
 SIGNS = {LEGAL: "+", ILLEGAL: "x", UNKNOWN: "?", NO_EFFECT: "=", OWES: "+"}
+REFUSALS = (LabError, ValueError, TypeError, AttributeError)  # how primitives refuse
 
 
 @dataclass(frozen=True)
@@ -42,7 +51,8 @@ class Verdict(Shown):
     """`kind`: legal, illegal, unknown, no effect, or legal with an obligation.
 
     `reason`: why, as the error a person would read. `clash`: two iterations that conflict, as text. `alternatives`:
-    legal moves instead, each tried. `obligations`: what the schedule would owe that it does not owe now.
+    legal moves instead, each tried. `obligations`: what the schedule would owe that it does not owe now. `warnings`:
+    what the step would say, such as a mark that it drops.
     """
 
     kind: str
@@ -51,6 +61,7 @@ class Verdict(Shown):
     clash: str = ""
     alternatives: tuple[Move, ...] = ()
     obligations: tuple[LabError, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -79,200 +90,183 @@ class Moves(list[tuple[Move, Verdict]], Shown):
         return "\n".join(f"{SIGNS[v.kind]} {m.text:{width}}  {v.reason or v.kind}" for m, v in self)
 
 
-def verdict(schedule: Schedule, primitive: str, args: dict[str, Any], deep: bool = True) -> Verdict:
-    """The verdict on one step. `deep=False` leaves out the alternatives (they are verdicts themselves)."""
-    before = schedule.trace
-    after = before + Step(primitive, args)
+# ---------------------------------------------------------------- the question
+
+
+def judge(trace: Trace, primitive: str, args: Mapping[str, Any]) -> Verdict:
+    """The verdict on one step, without alternatives."""
+    frozen = _frozen(args)
     try:
-        with warnings.catch_warnings():  # asking is no step
-            warnings.simplefilter("ignore")
-            _ = after.state
-    except (LabError, ValueError, TypeError) as e:
+        return _judged(trace, primitive, frozen)
+    except TypeError:  # an argument that cannot be a key: asked anew each time
+        return _judged.__wrapped__(trace, primitive, frozen)
+
+
+def taken(trace: Trace, primitive: str, args: Mapping[str, Any]) -> Trace:
+    """The trace with the step, evaluated; the same one each time. A refused step raises."""
+    frozen = _frozen(args)
+    try:
+        return _taken(trace, primitive, frozen)[0]
+    except TypeError:
+        return _taken.__wrapped__(trace, primitive, frozen)[0]
+
+
+Frozen = tuple[tuple[str, str, Any], ...]  # name, kind, value: `True` is not `1`
+
+
+def _frozen(args: Mapping[str, Any]) -> Frozen:
+    return tuple((k, type(v).__name__, tuple(v) if isinstance(v, list) else v) for k, v in args.items())
+
+
+@lru_cache(maxsize=512)
+def _taken(trace: Trace, primitive: str, frozen: Frozen) -> tuple[Trace, tuple[str, ...]]:
+    """The trace with the step, and what the step warned of."""
+    after = trace + Step(primitive, {k: v for k, _, v in frozen})
+    with warnings.catch_warnings(record=True) as said:  # asking is no step: nobody is warned
+        warnings.simplefilter("always")
+        _ = after.state
+    return after, tuple(str(w.message) for w in said)
+
+
+@lru_cache(maxsize=1024)
+def _judged(trace: Trace, primitive: str, frozen: Frozen) -> Verdict:
+    args = {k: v for k, _, v in frozen}
+    try:
+        after, said = _taken(trace, primitive, frozen)
+    except REFUSALS as e:
         error = e if isinstance(e, LabError) else None
-        clash = clashing(before.state, primitive, args)
-        options = tuple(alternatives(schedule, primitive, args)) if deep else ()
-        return Verdict(ILLEGAL, error.message if error else str(e), error, clash, options)
-    by_passes = primitive in BY_PASSES
-    text, owed = _lowered(before, by_passes)
-    new_text, new_owed = _lowered(after, by_passes)
-    known = {o.message for o in owed}
-    new = tuple(o for o in new_owed if o.message not in known)
-    if text == new_text and not new:
+        return Verdict(ILLEGAL, error.message if error else str(e), error, clashing(trace.state, primitive, args))
+    found = change(trace, after)
+    if found.kind == NO_EFFECT:
+        found = replace(found, reason=idle(trace.state, after.state, primitive, args) or found.reason)
+    return replace(found, warnings=said)
+
+
+def change(before: Trace, after: Trace) -> Verdict:
+    """What became of the loops between two traces, whatever steps lie between."""
+    old = _lowered(before, _marked(before.state))
+    try:
+        new = _loops(after, _marked(after.state))
+    except LabError as e:
+        return Verdict(ILLEGAL, e.message, e)
+    known = {o.message for o in old.owed}
+    owed = tuple(o for o in new.owed if o.message not in known)
+    if owed:
+        return Verdict(OWES, obligations=owed)
+    if new.text == old.text and new.text:
         return Verdict(NO_EFFECT, "the loops stay as they are")
-    return Verdict(OWES, obligations=new) if new else Verdict(LEGAL)
+    return _proved(old, new)
 
 
-BY_PASSES = frozenset({"double_buffer", "rolling_buffer", "prefetch", "bind"})  # whose marks a pass may find impossible
+def _proved(old: Lowered, new: Lowered) -> Verdict:
+    """Does the verifier find something that it did not find before?"""
+    said = {f.message for f in old.findings}
+    fresh = [f for f in new.findings if f.message not in said]
+    wrong = next((f for f in fresh if f.status == "refuted"), None)
+    if wrong is not None:
+        return Verdict(ILLEGAL, wrong.message, _as_error(wrong))
+    if any("[" in _index(f) for f in old.findings):  # the expression's own doubt, not the step's
+        fresh = [f for f in fresh if "[" not in _index(f)]
+    if not fresh or new.program is None:
+        return Verdict(LEGAL)
+    outcome, text = exact.trial(new.program)
+    if outcome == exact.CLEAR:
+        return Verdict(LEGAL)
+    if outcome == exact.CLASH:
+        return Verdict(ILLEGAL, text, _as_error(fresh[0]))
+    return Verdict(UNKNOWN, f"could not decide: {fresh[0].message}" + (f" {text}" if text else ""), _as_error(fresh[0]))
 
 
-@lru_cache(maxsize=32)
-def _lowered(trace: Trace, by_passes: bool) -> tuple[str, tuple[LabError, ...]]:
-    """The loops as text, and what the schedule owes."""
-    args, found = arguments(trace), []  # type: tuple[list[Any], list[LabError]]
-    program = pipeline.loops(trace.state, args, problems=found)
+def _index(f: Finding) -> str:
+    """The index that a finding is about: "index 0 of `B` is `I[i]`; ..." -> `I[i]`."""
+    return f.message.split("` is `", 1)[-1].split("`", 1)[0] if f.rule == "out-of-bounds" else ""
+
+
+def _as_error(f: Finding) -> LabError:
+    return LabError(f.rule, f.message, where=f.where)
+
+
+# ---------------------------------------------------------------- the loops of a trace
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """`text` is "" and `program` None where the loops could not be made."""
+
+    text: str
+    owed: tuple[LabError, ...]
+    findings: tuple[Finding, ...]
+    program: Program | None
+
+
+@lru_cache(maxsize=64)
+def _lowered(trace: Trace, by_passes: bool) -> Lowered:
+    try:
+        return _loops(trace, by_passes)
+    except LabError as e:
+        return Lowered("", (e,), (), None)
+
+
+@lru_cache(maxsize=256)
+def _loops(trace: Trace, by_passes: bool) -> Lowered:
+    """The loops as text, what the schedule owes, and what the verifier says of a complete one."""
+    found: list[LabError] = []
+    program = pipeline.loops(trace.state, arguments(trace), problems=found)
     if by_passes:
         pipeline.run(program, pipeline.READABLE, problems=found)
-    return show_program(replace(program, notes=())), tuple(found)
+    findings = () if found else tuple(verify(program))
+    return Lowered(show_program(replace(program, notes=())), tuple(found), findings, program)
+
+
+def _marked(state: State) -> bool:
+    """Is something said of the schedule that a pass may find impossible?"""
+    return any(s.double_buffer or s.rolling_buffer or any(map(_of_a_pass, s.marks.values())) for s in state.in_order)
+
+
+def _of_a_pass(mark: Any) -> bool:
+    return bool(mark.prefetches) or (mark.thread is not None and is_virtual(mark.thread.thread_tag))
 
 
 def arguments(trace: Trace) -> list[Any]:
     """The inputs, the outputs and the scalars of a schedule, in order: what a function of it takes."""
     first = trace.prefix(0).state
-    inputs = [t for s in first.in_order if is_input(s) for t in s.op.outputs]
+    inputs = pipeline.inputs(first)
     outputs = [t for op in trace.outputs for t in op.outputs if t not in inputs]
     return [*inputs, *outputs, *pipeline.scalars(trace.state)]
 
 
-def clashing(state: State, primitive: str, args: dict[str, Any]) -> str:
+# ---------------------------------------------------------------- in words
+
+
+def clashing(state: State, primitive: str, args: Mapping[str, Any]) -> str:
     """Two iterations of a reduction loop that update the same element, for loops whose iterations must not meet."""
-    if primitive not in ("vectorize", "parallel"):
+    if primitive not in ("vectorize", "parallel", "bind"):
         return ""
-    axis, stage = args.get("var"), state.stages.get(args.get("stage", -1))
+    axis, stage = args.get("ivar" if primitive == "bind" else "var"), state.stages.get(args.get("stage", -1))
     if stage is None or not isinstance(axis, IterVar) or axis.iter_type != REDUCE or axis not in stage.leaves:
         return ""
-    extent = constant(axis.dom.extent) if axis.dom is not None else None
-    if extent is not None and extent < 2:
+    size = constant(axis.dom.extent) if axis.dom is not None else None
+    if size is not None and size < 2:
         return ""
     element = ", ".join(called(state, a) for a in stage.op.axis) or "()"
     label = called(state, axis)
     return f"iterations {label} = 0 and {label} = 1 both update {stage.name}[{element}]"
 
 
-# ---------------------------------------------------------------- alternatives
-
-
-def alternatives(schedule: Schedule, primitive: str, args: dict[str, Any]) -> list[Move]:
-    """Legal moves near the refused one: the same primitive elsewhere, or the step that makes it possible."""
-    state = schedule.state
-    stage = state.stages.get(args.get("stage", -1))
+def idle(before: State, after: State, primitive: str, args: Mapping[str, Any]) -> str:
+    """Why a step changes no loop; "" where there is nothing to add."""
+    stage = before.stages.get(args.get("stage", -1))
     if stage is None:
-        return []
-    candidates = [m for m in _candidates(state, stage, primitive, args) if not _same(m, primitive, args)]
-    return [m for m in candidates if verdict(schedule, m.primitive, m.args, deep=False).kind in (LEGAL, OWES)][:6]
-
-
-def _same(m: Move, primitive: str, args: dict[str, Any]) -> bool:
-    return m.primitive == primitive and all(m.args.get(k) is v for k, v in args.items())
-
-
-def _candidates(state: State, stage: Stage, primitive: str, args: dict[str, Any]) -> list[Move]:
-    axis = next((args[k] for k in ("var", "ivar", "parent") if k in args), None)
-    found: list[Move] = []
-    if primitive in ("vectorize", "parallel", "unroll"):
-        ordered = reversed(stage.leaves) if primitive != "parallel" else stage.leaves
-        found = [_on(state, stage, primitive, a) for a in ordered]
-        if isinstance(axis, IterVar) and axis.iter_type == REDUCE and axis in stage.leaves:
-            tensor = stage.op.outputs[0]
-            text = f"s.rfactor({stage.called}, {called(state, axis)})"
-            found.append(Move("rfactor", {"tensor": tensor, "axis": axis}, text))
-    elif primitive == "split" and isinstance(axis, IterVar):
-        found = [_split(state, stage, axis, f) for f in divisors(axis)]
-    elif primitive in ("compute_at", "compute_inline"):
-        found = _places(state, stage)
-    elif primitive == "fuse":
-        found = [_together(state, stage, "fuse", a, b) for a, b in zip(stage.leaves, stage.leaves[1:], strict=False)]
-    return found
-
-
-def _on(state: State, stage: Stage, primitive: str, axis: IterVar) -> Move:
-    return Move(primitive, {"stage": stage.index, "var": axis}, f"s[{stage.called}].{primitive}({called(state, axis)})")
-
-
-def _split(state: State, stage: Stage, axis: IterVar, factor: int) -> Move:
-    text = f"s[{stage.called}].split({called(state, axis)}, factor={factor})"
-    return Move("split", {"stage": stage.index, "parent": axis, "factor": factor}, text)
-
-
-def _together(state: State, stage: Stage, primitive: str, a: IterVar, b: IterVar) -> Move:
-    text = f"s[{stage.called}].{primitive}({called(state, a)}, {called(state, b)})"
-    return Move(primitive, {"stage": stage.index, "axes": (a, b)}, text)
-
-
-def _places(state: State, stage: Stage) -> list[Move]:
-    """Loops of the stage's consumers that it could be computed in."""
-    found = []
-    for reader in state.consumers(stage.op):
-        for a in reader.leaves:
-            args = {"stage": stage.index, "parent": reader.index, "scope": a}
-            text = f"s[{stage.called}].compute_at(s[{reader.called}], {called(state, a)})"
-            found.append(Move("compute_at", args, text))
-    return found
-
-
-def divisors(axis: IterVar) -> list[int]:
-    """The factors that divide the axis' extent, without 1 and itself, the usual ones first."""
-    n = constant(axis.dom.extent) if axis.dom is not None else None
-    if n is None:
-        return [4, 8, 16, 32]
-    found = [d for d in range(2, min(n, 4096)) if n % d == 0]
-    return sorted(found, key=lambda d: (d & (d - 1) != 0, abs(d - 32)))
-
-
-# ---------------------------------------------------------------- moves
-
-ORDER = (
-    "split", "tile", "fuse", "reorder", "vectorize", "unroll", "parallel",
-    "compute_at", "compute_inline", "compute_root", "cache_read", "cache_write", "rfactor", "set_scope",
-    "double_buffer",
-)  # fmt: skip
-
-
-def moves(schedule: Schedule, stage: Stage, axis: IterVar | None) -> Moves:
-    """What may be done to a loop (or a stage), in a fixed order, each with its verdict; nothing is left out."""
-    if axis is not None and not isinstance(axis, IterVar):
-        raise ScheduleTypeError("argument-kind", f"moves: `axis` must be an axis, not {axis!r}")
-    offered = _axis_moves(schedule.state, stage, axis) if axis is not None else _stage_moves(schedule.state, stage)
-    offered.sort(key=lambda m: ORDER.index(m.primitive))
-    return Moves((m, verdict(schedule, m.primitive, m.args)) for m in offered)
-
-
-def _axis_moves(state: State, stage: Stage, axis: IterVar) -> list[Move]:
-    found = [_on(state, stage, p, axis) for p in ("vectorize", "unroll", "parallel")]
-    found += [_split(state, stage, axis, f) for f in divisors(axis)[:3] or [2]]
-    if axis in stage.leaves:
-        at = stage.leaves.index(axis)
-        if at + 1 < len(stage.leaves):
-            inner = stage.leaves[at + 1]
-            found.append(_together(state, stage, "fuse", axis, inner))
-            found.append(_together(state, stage, "reorder", inner, axis))
-            found.append(_tile(state, stage, axis, inner))
-    if axis.iter_type == REDUCE:
-        args = {"tensor": stage.op.outputs[0], "axis": axis}
-        found.append(Move("rfactor", args, f"s.rfactor({stage.called}, {called(state, axis)})"))
-    return found
-
-
-def _tile(state: State, stage: Stage, x: IterVar, y: IterVar) -> Move:
-    factors = [next((f for f in divisors(a) if f <= 32), 2) for a in (x, y)]
-    text = f"s[{stage.called}].tile({called(state, x)}, {called(state, y)}, {factors[0]}, {factors[1]})"
-    args = {"stage": stage.index, "x_parent": x, "y_parent": y, "x_factor": factors[0], "y_factor": factors[1]}
-    return Move("tile", args, text)
-
-
-def _stage_moves(state: State, stage: Stage) -> list[Move]:
-    name = stage.called
-    found = [
-        Move(p, {"stage": stage.index}, f"s[{name}].{p}()") for p in ("compute_inline", "compute_root", "double_buffer")
-    ]
-    found += _places(state, stage)
-    outputs = list(stage.op.outputs)
-    tensor = outputs[0] if len(outputs) == 1 else outputs
-    found.append(Move("cache_write", {"tensor": tensor, "scope": "local"}, f's.cache_write({name}, "local")'))
-    readers = [s for s in state.consumers(stage.op) if outputs[0] in s.op.inputs]
-    args = {"tensor": outputs[0], "scope": "local", "readers": [s.op for s in readers]}
-    listed = ", ".join(s.called for s in readers)
-    found.append(Move("cache_read", args, f's.cache_read({name}, "local", [{listed}])'))
-    if not stage.is_output and not is_input(stage):
-        others = [x for x in ("global", "local") if x != (stage.scope or "global")]
-        found += [Move("set_scope", {"stage": stage.index, "scope": x}, f's[{name}].set_scope("{x}")') for x in others]
-    return found
-
-
-def ask(schedule: Schedule, primitive: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Verdict:
-    """`s.verdict("vectorize", C, k)`: the stage comes first, as a tensor, an operation or a stage."""
-    from .handle import StageHandle, takes_stage
-
-    values = list(args)
-    if takes_stage(primitive) and values and not isinstance(values[0], StageHandle):
-        values[0] = schedule[values[0]]
-    return verdict(schedule, primitive, dict(schedule.arguments(primitive, values, kwargs)))
+        return ""
+    axis = next((args[k] for k in ("var", "ivar", "parent") if isinstance(args.get(k), IterVar)), None)
+    if axis is not None and extent(before, axis) == "1":
+        return f"{called(before, axis)} runs only once"
+    if axis is not None and (kind := stage.mark(axis).kind) and kind == after.stages[stage.index].mark(axis).kind:
+        return f"{called(before, axis)} is {kind} already"
+    if primitive == "reorder":
+        return "the loops are in this order already"
+    if primitive == "compute_root" and stage.attach.kind == "root":
+        return f"{stage.name} is computed at the root already"
+    if primitive == "set_scope" and (stage.scope or "global") == args.get("scope"):
+        return f"{stage.name} is in {args['scope']} memory already"
+    return ""

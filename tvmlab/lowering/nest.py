@@ -132,7 +132,7 @@ class Nest:
             made = Attr("rolling_buffer", self.buffers[stage.op.outputs[0]], self.window(stage, d), made)
         for out in reversed(stage.op.outputs):
             if out not in self.params and stage.index not in self.owned:
-                made = Alloc(self.buffers[out], made, Origin(stage.name))
+                made = Alloc(self.buffers[out], made, self.origin(stage))
         return made
 
     def around(self, stage: Stage, d: Domain) -> Var | None:
@@ -272,7 +272,7 @@ class Nest:
 
     def origin(self, stage: Stage, axis: IterVar | None = None) -> Origin:
         ref = self.ready.state.refs.get(axis) if axis is not None else None
-        return Origin(stage.name, axis, ref[1] if ref and ref[0] == "step" else None)
+        return Origin(stage.name, axis, ref[1] if ref and ref[0] == "step" else None, stage.index)
 
     def wrap(self, stage: Stage, d: Domain, leaves: Sequence[IterVar], body: Stmt) -> Stmt:
         """The loops around `body`, each with the producers attached to it."""

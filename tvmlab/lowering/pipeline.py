@@ -159,9 +159,15 @@ def problems(state: State, args: Sequence[Any] | None = None) -> list[LabError]:
 
 def default_arguments(state: State) -> list[Any]:
     """The inputs, the outputs, then the scalars."""
-    inputs = [t for s in state.in_order if is_input(s) for t in s.op.outputs]
-    outputs = [t for s in state.in_order if s.is_output for t in s.op.outputs if t not in inputs]
-    return [*inputs, *outputs, *scalars(state)]
+    given = inputs(state)
+    outputs = [t for s in state.in_order if s.is_output for t in s.op.outputs if t not in given]
+    return [*given, *outputs, *scalars(state)]
+
+
+def inputs(state: State) -> list[Tensor]:
+    """The tensors that nothing computes, in order; those that stand for the states of a scan are none."""
+    states = {t for s in state.in_order for t in getattr(s.op, "state_placeholder", ())}
+    return [t for s in state.in_order if is_input(s) for t in s.op.outputs if t not in states]
 
 
 def scalars(state: State) -> list[Var]:

@@ -177,6 +177,10 @@ class TargetKind:
     `passes`: names of lowering passes after the shared ones. `source(program, target)`: the generated text.
     `compile(program, target)`: something that runs. `scopes`: storage scopes it has. `refuses(program, target)`:
     what it cannot run, as an error, or None.
+
+    For who reads: `title`, what the generated text is called ("": as the target); `syntax`, how its words are found
+    (python, llvm, asm, c); `forms`, what else a compiled program can show without a long wait (`asm`); `own_text`:
+    False where the text is just the loops.
     """
 
     name: str
@@ -186,6 +190,10 @@ class TargetKind:
     passes: tuple[str, ...] = ()
     scopes: frozenset[str] = frozenset({"global", "local", "shared", "warp"})
     device: str = "cpu"
+    title: str = ""
+    syntax: str = "c"
+    forms: tuple[str, ...] = ()
+    own_text: bool = True
 
     def __str__(self) -> str:
         return self.name

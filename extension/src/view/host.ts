@@ -13,6 +13,8 @@ export interface Host {
   on(name: Trait, changed: () => void): () => void;
   /** One request. Refused acts are replies with a card, never rejections. */
   ask(request: Ask): Promise<Reply>;
+  /** Calls back when the kernel is lost (true) or is there again (false). */
+  onLost?(changed: (lost: boolean) => void): () => void;
   /** Pictures and sources that a saved document brings. */
   readonly document?: Document;
   dispose(): void;
@@ -20,14 +22,19 @@ export interface Host {
 
 export const TRAITS: Trait[] = ["head", "history", "frame", "selection", "actions", "runs", "message", "story"];
 
-const GONE: Reply = { re: -1, ok: false, data: null, card: null };
+/** What a request gets when nobody can answer it. */
+export const GONE: Reply = { re: -1, ok: false, data: null, card: null };
 
-export function widgetHost(model: AnyModel): Host {
+export function widgetHost(model: AnyModel, element?: HTMLElement): Host {
   let last = 0;
   const waiting = new Map<number, (reply: Reply) => void>();
   const answered = (reply: Reply) => {
     waiting.get(reply?.re)?.(reply);
     waiting.delete(reply?.re);
+  };
+  const giveUp = () => {
+    waiting.forEach((resolve) => resolve(GONE));
+    waiting.clear();
   };
   model.on("msg:custom", answered);
   return {
@@ -45,10 +52,20 @@ export function widgetHost(model: AnyModel): Host {
         model.send({ ...request, seq });
       });
     },
+    onLost(changed) {
+      // The model says that something about its line to the kernel changed; its view is marked when the line is cut.
+      const look = () =>
+        setTimeout(() => {
+          const lost = !!element?.closest(".jupyter-widgets-disconnected");
+          if (lost) giveUp();
+          changed(lost);
+        });
+      model.on("comm_live_update", look);
+      return () => model.off("comm_live_update", look);
+    },
     dispose() {
       model.off("msg:custom", answered);
-      waiting.forEach((resolve) => resolve(GONE));
-      waiting.clear();
+      giveUp();
     },
   };
 }

@@ -1,14 +1,22 @@
 // Draws a lab into an element; returns how to take it away again.
 import { render } from "preact";
 import { App } from "./app";
+import { keepFocus } from "./focus";
 import type { Host } from "./host";
 import { makeStore, StoreContext } from "./store";
+import { followTheme } from "./theme";
 
 export function mount(element: HTMLElement, host: Host): () => void {
   const { store, stop } = makeStore(host);
-  const root = document.createElement("div");
+  const root = element.ownerDocument.createElement("div");
   root.className = "tvl";
+  root.lang = "en";
+  root.setAttribute("role", "group");
+  root.setAttribute("aria-label", "Schedule Lab");
   element.append(root);
+  const heard = (event: KeyboardEvent) => store.keys.handle(event, root);
+  root.addEventListener("keydown", heard);
+  const stops = [stop, followTheme(root), keepFocus(root), () => root.removeEventListener("keydown", heard)];
   render(
     <StoreContext.Provider value={store}>
       <App root={root} />
@@ -18,7 +26,7 @@ export function mount(element: HTMLElement, host: Host): () => void {
   return () => {
     render(null, root);
     root.remove();
-    stop();
+    stops.forEach((s) => s());
     host.dispose();
   };
 }

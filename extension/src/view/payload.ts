@@ -182,10 +182,18 @@ export interface Preview {
   card: Card | null;
 }
 
+export interface Drop {
+  id: string;
+  sign: "+" | "x" | "?" | "=";
+  reason: string;
+  act: Act | null;
+}
+
 export interface DiffLine {
   sign: " " | "+" | "-" | "~";
   line: Line;
   at: number;
+  was?: string;
 }
 
 export interface SourceText {
@@ -250,6 +258,7 @@ export interface Run {
   compile: number | null;
   baseline: number | null;
   baseline_name: string;
+  naive?: number | null;
   error: Card | null;
   machine: string;
   pinned: boolean;

@@ -1,74 +1,156 @@
 // The lab's state as signals: what the kernel says (one per trait), and what only this view knows.
-import { computed, signal, type Signal } from "@preact/signals";
+import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
-import { TRAITS, type Ask, type Host } from "./host";
+import { latest } from "./actions/latest";
+import { GONE, TRAITS, type Ask, type Host } from "./host";
+import { Keys } from "./keys";
 import type { Card, Frame, Preview, Reply, State } from "./payload";
+import { Pending } from "./pending";
+import { recall } from "./ui/remember";
 
 export type Width = "wide" | "medium" | "narrow";
-export type Drawer = "" | "workload" | "runs" | "compare" | "keys" | "legality" | "export";
+export type Drawer = "" | "workload" | "runs" | "compare" | "keys" | "legality" | "export" | "about";
+export type NarrowTab = "schedule" | "code" | "pictures" | "history";
 
 type Traits = { [K in keyof State]: Signal<State[K]> };
 
 export interface Store extends Traits {
   host: Host;
+  /** Begins the ids of this view's elements: two views of one lab can be on a page. */
+  uid: string;
+  keys: Keys;
   live: boolean;
+  /** A kernel answers now: only then controls that act are drawn. */
+  acting: ReadonlySignal<boolean>;
   /** The cursor that is looked at: the kernel's, or with no kernel this view's own. */
-  at: Signal<number>;
+  at: ReadonlySignal<number>;
   /** The frame at `at`. */
-  shown: Signal<Frame>;
+  shown: ReadonlySignal<Frame>;
   width: Signal<Width>;
   drawer: Signal<Drawer>;
-  /** Of a narrow lab. */
-  tab: Signal<"schedule" | "code" | "pictures" | "history">;
+  /** Of a narrow lab; of a medium one, whether code or pictures are beside the tree. */
+  tab: Signal<NarrowTab>;
   source: Signal<string>;
   picture: Signal<string>;
   preview: Signal<Preview | null>;
   /** A refusal, in the place where it was asked for: name of the action, or a pane. */
   refused: Signal<{ where: string; card: Card } | null>;
+  /** Ids of the runs picked to be compared. */
+  pair: Signal<{ a: string; b: string }>;
+  /** Said by this view alone ("copied"), until the kernel says something. */
+  said: Signal<string>;
   /** True between the loss of the kernel and its return. */
   lost: Signal<boolean>;
+  /** "" | "soon" (a reply takes more than 300 ms) | "waiting" (more than a second). */
+  busy: ReadonlySignal<"" | "soon" | "waiting">;
+  /** Letters alone act: a setting of the person. */
+  letters: Signal<boolean>;
+  /** An action that was asked for outside of the actions list, by its letter ("": just the list); `from`: where the focus returns. */
+  wanted: Signal<{ key: string; from: "tree" | "actions" } | null>;
+  /** The loop or stage under the pointer in some pane: all panes mark it. */
+  hover: Signal<string>;
+  /** Chooses loops and stages: at once in this view, a moment later in the kernel. */
+  select(ids: string[]): void;
   ask(request: Ask): Promise<Reply>;
+  /** One request of its kind at a time; of those asked meanwhile only the last is sent. Null: a later one took its place. */
+  latest(request: Ask): Promise<Reply | null>;
   /** A request whose answer is in the traits; a refusal is shown at `where`. */
   act(request: Ask, where?: string): Promise<boolean>;
+  /** Looks at a step: at once where its frame is already here. */
+  jump(cursor: number): Promise<boolean>;
 }
 
 export function makeStore(host: Host): { store: Store; stop: () => void } {
   const traits = Object.fromEntries(TRAITS.map((n) => [n, signal(host.get(n))])) as unknown as Traits;
-  const stops = TRAITS.map((n) => host.on(n, () => ((traits[n] as Signal<unknown>).value = host.get(n))));
-  const own = signal(traits.history.value.cursor);
-  const at = host.live ? computed(() => traits.history.value.cursor) : own;
+  const said = signal("");
+  let choosing = false; // a selection is on its way: what the kernel says of older ones must not jump back
+  const stops = TRAITS.map((n) =>
+    host.on(n, () => {
+      if (n === "selection" && choosing) return;
+      (traits[n] as Signal<unknown>).value = host.get(n);
+      if (n === "message") said.value = "";
+    }),
+  );
+  const lost = signal(false);
+  const acting = computed(() => host.live && !lost.value);
+  const looking = signal<number | null>(host.live ? null : traits.history.value.cursor);
+  const at = computed(() => looking.value ?? traits.history.value.cursor);
+  const pending = new Pending((request) => (lost.value ? Promise.resolve(GONE) : host.ask(request)));
+  const letters = signal(recall("letters") !== "off");
+  const keys = new Keys(() => letters.value);
+  const selections = latest(
+    (ids: string[]) => pending.ask({ kind: "select", ids }),
+    (_, ids) => {
+      if (ids !== traits.selection.value) return;
+      choosing = false;
+      if (acting.value) traits.selection.value = host.get("selection");
+    },
+  );
   const store: Store = {
     ...traits,
     host,
+    uid: `tvl${Math.random().toString(36).slice(2, 9)}`,
+    keys,
     live: host.live,
-    at: at as Signal<number>,
-    shown: computed(() => (host.live ? traits.frame.value : unpacked(traits, at.value))) as Signal<Frame>,
+    acting,
+    at,
+    shown: computed(() => (looking.value === null ? traits.frame.value : unpacked(traits, at.value))),
     width: signal<Width>("wide"),
-    drawer: signal<Drawer>(""),
-    tab: signal("schedule"),
+    // A lab without an expression begins with the choice of one.
+    drawer: signal<Drawer>(host.live && traits.head.value.start ? "workload" : ""),
+    tab: signal<NarrowTab>("schedule"),
     source: signal("loops"),
     picture: signal("graph"),
     preview: signal(null),
     refused: signal(null),
-    lost: signal(false),
-    ask: (request) => host.ask(request),
+    pair: signal({ a: "", b: "" }),
+    said,
+    lost,
+    busy: pending.busy,
+    letters,
+    wanted: signal(null),
+    hover: signal(""),
+    select(ids) {
+      choosing = acting.value;
+      traits.selection.value = ids;
+      if (choosing) selections.ask(ids, 30);
+    },
+    ask: (request) => pending.ask(request),
+    latest: (request) => pending.latest(request),
     async act(request, where = "") {
       store.refused.value = null;
-      if (!host.live) return jump(own, traits, request);
-      const reply = await host.ask(request);
+      if (request.kind === "jump" && request.cursor !== undefined) return store.jump(request.cursor);
+      if (!acting.value) return false;
+      const reply = await pending.ask(request);
       if (reply.card) store.refused.value = { where, card: reply.card };
       return reply.ok;
     },
+    async jump(cursor) {
+      const to = Math.max(0, Math.min(cursor, traits.history.value.steps.length));
+      if (!acting.value) {
+        looking.value = to;
+        return true;
+      }
+      if (to === at.value) return true;
+      // The frames of all steps are here: show it now, whatever the kernel is doing.
+      const mine = traits.story.value.frames.length > to;
+      if (mine) looking.value = to;
+      const reply = await pending.latest({ kind: "jump", cursor: to });
+      if (reply && looking.value === to && !lost.value) looking.value = null;
+      return reply?.ok ?? true;
+    },
   };
-  return { store, stop: () => stops.forEach((stop) => stop()) };
-}
-
-/** Without a kernel a step can still be looked at. */
-function jump(own: Signal<number>, traits: Traits, request: Ask): boolean {
-  if (request.kind !== "jump" || request.cursor === undefined) return false;
-  own.value = Math.max(0, Math.min(request.cursor, traits.history.value.steps.length));
-  return true;
+  const unlost = host.onLost?.((gone) => {
+    looking.value = gone ? at.value : null;
+    lost.value = gone;
+  });
+  const stop = () => {
+    stops.forEach((s) => s());
+    unlost?.();
+    pending.stop();
+  };
+  return { store, stop };
 }
 
 function unpacked(traits: Traits, cursor: number): Frame {

@@ -1,6 +1,5 @@
 // The module that anywidget loads, and that an exported page inlines.
 import type { RenderProps } from "@anywidget/types";
-import "./lab.css";
 import { documentHost, widgetHost } from "./host";
 import { mount } from "./mount";
 import type { Document } from "./payload";
@@ -10,7 +9,7 @@ export function open(element: HTMLElement, document: Document): () => void {
 }
 
 function render({ model, el }: RenderProps): () => void {
-  return mount(el, widgetHost(model));
+  return mount(el, widgetHost(model, el));
 }
 
 export default { render };

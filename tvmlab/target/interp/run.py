@@ -186,4 +186,5 @@ TARGET = base.TargetKind(
     about="the reference interpreter: slow, and checks every access, race and barrier",
     source=lambda program, target: str(program),
     compile=_compile,
+    own_text=False,
 )

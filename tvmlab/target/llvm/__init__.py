@@ -11,4 +11,7 @@ TARGET = TargetKind(
     source=source,
     compile=compile,
     scopes=frozenset({"global", "local", "shared", "warp"}),
+    title="LLVM IR",
+    syntax="llvm",
+    forms=("asm",),
 )

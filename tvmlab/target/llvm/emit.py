@@ -129,7 +129,7 @@ class Body(Values):
     def counted(self, s: For, lo: Lin, extent: Lin) -> None:
         """for i in [lo, lo + extent): the test is at the end, behind one guard unless the extent is known."""
         start, hi = self.i64(lo), self.i64(lo.plus(extent))
-        head, end = self.label("for"), self.label("end")
+        head, end = self.label(f"for.{block_name(s.var.name)}."), self.label("end")
         if extent.terms:
             enter = self.label("enter")
             self.branch(self.op(f"icmp slt i64 {start}, {hi}"), enter, end)
@@ -404,3 +404,8 @@ def emit_module(program: Program, module: Module) -> Module:
     for fn in program.functions:
         emit_function(module, fn)
     return module
+
+
+def block_name(variable: str) -> str:
+    """What a block may be called after a loop: `for.xo.8` is where an iteration of the loop `xo` begins."""
+    return re.sub(r"[^A-Za-z0-9_]", "_", variable) or "_"

@@ -215,4 +215,6 @@ TARGET = TargetKind(
     source=source,
     compile=compile,
     scopes=frozenset({"global", "local"}),
+    title="Python (Numba)",
+    syntax="python",
 )

@@ -1,12 +1,196 @@
-import { useStore } from "../store";
+// The schedule as a tree of loops: choose, fold, reorder, drag.
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEscape, useKeys, type Bindings } from "../keys";
+import type { Act } from "../payload";
+import { useStore, type Store } from "../store";
+import { Button } from "../ui/button";
+import { CardView } from "../ui/card";
+import { Pane } from "../ui/pane";
+import { makeDrag, type Drag } from "./drag";
+import { ghosts, type Ghost } from "./ghost";
+import { LETTERS, opened, shift, treeKey, type Place } from "./keys";
+import { outline, range, toggled, visible } from "./outline";
+import { RowView } from "./row";
+import { DragTip } from "./tip";
+import "./tree.css";
 
 export function TreePane() {
-  const { shown } = useStore();
+  const store = useStore();
+  const box = useRef<HTMLDivElement>(null);
+  const drag = useMemo(() => makeDrag(store, () => box.current), [store]);
+  const frame = store.shown.value;
   return (
-    <ul>
-      {shown.value.tree.map((row) => (
-        <li key={row.id}>{row.name}</li>
-      ))}
-    </ul>
+    <Pane name="tree" title="Schedule" of={frame} tools={store.acting.value && <Moves store={store} />}>
+      <Tree store={store} box={box} drag={drag} />
+      {drag.held.value && <DragTip held={drag.held.value} box={box} />}
+      <Notices store={store} drag={drag} />
+    </Pane>
   );
+}
+
+function Moves({ store }: { store: Store }) {
+  const [only, more] = store.selection.value;
+  const loop = !more && store.shown.value.tree.find((row) => row.id === only && row.kind === "loop");
+  const off = !loop && "choose one loop";
+  const attrs = { tabIndex: -1 };
+  return (
+    <>
+      <Button kind="quiet" icon="up" label="Outward" hint="Alt+Up" off={off} attrs={attrs} onClick={() => loop && shift(store, loop.id, false)} />
+      <Button kind="quiet" icon="down" label="Inward" hint="Alt+Down" off={off} attrs={attrs} onClick={() => loop && shift(store, loop.id, true)} />
+    </>
+  );
+}
+
+function Tree({ store, box, drag }: { store: Store; box: { current: HTMLDivElement | null }; drag: Drag }) {
+  const [place, setPlace] = useState<Place>({ closed: new Set(), focus: "", anchor: "" });
+  const rows = store.shown.value.tree;
+  const tree = useMemo(() => outline(rows), [rows]);
+  const index = useMemo(() => new Map(rows.map((row, i) => [row.id, i])), [rows]);
+  const selection = store.selection.value;
+  const chosen = useMemo(() => new Set(selection), [selection]);
+  const held = drag.held.value;
+  // While a row is carried the rows stay where they are: they are what it is aimed at.
+  const preview = held?.what === "move" ? null : store.preview.value;
+  const list = useMemo<Ghost[]>(() => {
+    if (preview?.tree.length) return ghosts(rows, preview.tree);
+    return visible(rows, tree, place.closed).map((i) => ({ row: rows[i]!, now: "kept" }));
+  }, [rows, tree, place.closed, preview]);
+  const focus = index.has(place.focus) ? place.focus : (selection.find((id) => index.has(id)) ?? rows[0]?.id ?? "");
+  const inside = useRef(false);
+
+  useLayoutEffect(() => {
+    // The row that was acted on may be gone: what stands for it now gets the focus that it had.
+    if (inside.current && !box.current?.contains(document.activeElement)) focusRow(box.current, focus);
+  }, [rows]);
+  useEffect(() => {
+    const row = !inside.current && selection[0] !== undefined ? rowOf(box.current, selection[0]) : undefined;
+    row?.scrollIntoView?.({ block: "nearest" });
+  }, [selection]);
+
+  const onKey = (event: KeyboardEvent): boolean => {
+    if (!box.current?.contains(event.target as Node)) return false;
+    const next = treeKey(event, store, { ...place, focus });
+    if (next === null) return false;
+    if (next !== true) {
+      setPlace(next);
+      if (next.focus !== focus) requestAnimationFrame(() => focusRow(box.current, next.focus));
+    }
+    return true;
+  };
+  useKeys("tree", bindings(onKey, store.acting.value));
+  useEscape(held !== null, drag.cancel);
+
+  const choose = (event: MouseEvent, id: string) => {
+    const at = index.get(id)!;
+    const from = index.get(place.anchor) ?? index.get(focus) ?? at;
+    if (event.shiftKey) store.select(range(rows, visible(rows, tree, place.closed), from, at));
+    else store.select(event.ctrlKey || event.metaKey ? toggled(selection, id) : [id]);
+    setPlace({ ...place, focus: id, anchor: event.shiftKey ? place.anchor : id });
+  };
+  const onClick = (event: MouseEvent) => {
+    const target = event.target as Element;
+    const id = target.closest("[role=treeitem]")?.getAttribute("data-id");
+    if (drag.ended() || id == null || !index.has(id)) return;
+    if (target.closest("[data-twisty]")) setPlace({ ...place, closed: opened(place.closed, id) });
+    else choose(event, id);
+  };
+  return (
+    <div
+      ref={box}
+      class={`tvl-rows${held ? ` tvl-dragging-${held.what}` : ""}`}
+      role="tree"
+      aria-label="Schedule"
+      aria-multiselectable="true"
+      onClick={onClick}
+      onFocusIn={() => (inside.current = true)}
+      onFocusOut={(e) => e.relatedTarget && (inside.current = false)}
+      onPointerDown={drag.down}
+      onPointerMove={drag.move}
+      onPointerUp={drag.up}
+      onPointerCancel={drag.cancel}
+    >
+      {list.map((ghost) => {
+        const { row, now } = ghost;
+        const at = now === "added" ? -1 : (index.get(row.id) ?? -1);
+        const inner = at >= 0 && tree.end[at]! > at + 1;
+        return (
+          <RowView
+            key={now === "added" ? `${row.id}\n+` : row.id}
+            ghost={ghost}
+            open={inner ? !place.closed.has(row.id) : undefined}
+            selected={at >= 0 && chosen.has(row.id)}
+            focus={at >= 0 && row.id === focus}
+            drop={held?.drops?.get(row.id)}
+            over={held?.over === row.id && held.row.id !== row.id}
+            below={at > (index.get(held?.row.id ?? "") ?? 0)}
+            held={held?.row.id === row.id}
+            onto={held?.row.kind === "stage"}
+            live={store.acting.value}
+            fresh={row.step > 0 && row.step === store.at.value}
+          />
+        );
+      })}
+      {!rows.length && <p class="tvl-empty">There are no loops yet.</p>}
+    </div>
+  );
+}
+
+/** What the tree waits for a person to read: a doubtful drop, or why something was refused. */
+function Notices({ store, drag }: { store: Store; drag: Drag }) {
+  const refused = store.refused.value?.where === "tree" ? store.refused.value.card : null;
+  const doubt = drag.doubt.value;
+  const apply = (act: Act | null, sure: boolean) => {
+    drag.doubt.value = null;
+    if (act) void store.act(sure ? { kind: "apply", act, sure } : { kind: "apply", act }, "tree");
+  };
+  useEscape(doubt !== null, () => (drag.doubt.value = null));
+  if (!doubt && !refused) return null;
+  return (
+    <div class="tvl-notices">
+      {doubt && (
+        <div class="tvl-doubt" role="group" aria-label="Could not decide">
+          <p>{doubt.reason}</p>
+          <div class="tvl-row">
+            <Button kind="main" label="Apply anyway" onClick={() => apply(doubt.act, true)} />
+            <Button label="Leave it" onClick={() => (drag.doubt.value = null)} />
+          </div>
+        </div>
+      )}
+      {refused && (
+        <CardView
+          card={refused}
+          onMove={(move) => apply(move.act, false)}
+          onShow={(ids) => store.select(ids)}
+          onClose={() => (store.refused.value = null)}
+        />
+      )}
+    </div>
+  );
+}
+
+function bindings(run: (event: KeyboardEvent) => boolean, acting: boolean): Bindings {
+  const all: Bindings = {
+    ArrowUp: { does: "go through the loops; Left and Right close and open", run },
+    "Shift+ArrowDown": { does: "extend the selection; Space adds or takes out one", run },
+  };
+  for (const key of ["ArrowDown", "ArrowLeft", "ArrowRight", "Home", "End", "Space"]) all[key] = run;
+  for (const key of ["ArrowUp", "ArrowDown", "Home", "End"]) all[`Mod+${key}`] = all[`Shift+${key}`] ??= run;
+  if (!acting) return all;
+  all["Alt+ArrowUp"] = { does: "move the loop outward", run };
+  all["Alt+ArrowDown"] = { does: "move the loop inward", run };
+  all["."] = { does: "to the actions of the selection; Enter too", run };
+  all["Enter"] = run;
+  const names = ["split", "tile", "fuse", "reorder", "unroll", "vectorize", "parallel", "bind", "compute at"];
+  [...LETTERS].forEach((letter, i) => (all[letter] = { does: names[i]!, run }));
+  return all;
+}
+
+function rowOf(box: HTMLElement | null, id: string): HTMLElement | undefined {
+  return Array.from(box?.querySelectorAll<HTMLElement>("[role=treeitem]") ?? []).find((row) => row.dataset.id === id);
+}
+
+function focusRow(box: HTMLElement | null, id: string): void {
+  const row = rowOf(box, id);
+  row?.focus({ preventScroll: true });
+  row?.scrollIntoView?.({ block: "nearest" });
 }

@@ -1,0 +1,37 @@
+// What buttons, menus and keys do alike.
+import { useStore, type Store } from "./store";
+import { copyText } from "./ui/clipboard";
+
+export interface Doing {
+  undo(): boolean;
+  redo(): boolean;
+  run(): boolean;
+  pin(): boolean;
+  copyCode(): void;
+  copyProgram(): void;
+}
+
+export function useDo(): Doing {
+  return doing(useStore());
+}
+
+export function doing(store: Store): Doing {
+  const acts = (kind: "undo" | "redo" | "run" | "pin") => () => {
+    if (!store.acting.value) return false;
+    void store.act({ kind }, "header");
+    return true;
+  };
+  const copy = (what: string, text: string) =>
+    void copyText(text).then((done) => {
+      store.said.value = done ? `Copied ${what}.` : "The browser does not let this page copy. Select the text in the export drawer.";
+      if (!done) store.drawer.value = "export";
+    });
+  return {
+    undo: acts("undo"),
+    redo: acts("redo"),
+    run: acts("run"),
+    pin: acts("pin"),
+    copyCode: () => copy("the steps as code", store.head.value.calls),
+    copyProgram: () => copy("the whole program", store.head.value.program),
+  };
+}

@@ -1,0 +1,151 @@
+// Who gets a key: the innermost thing that waits for Esc, the pane with the focus, the lab, or the notebook.
+//
+// While focus is inside, keys without Ctrl, Cmd or Alt stay inside (else `b` would add a cell); Shift+Enter and chords
+// that nobody here uses pass to the notebook. Text being typed is never taken for a command.
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useStore } from "./store";
+
+/** Return false to say: not mine after all. */
+export type Handler = (event: KeyboardEvent) => void | boolean;
+/** `does`: what the list of keys says. A bare function is not listed. */
+export type Binding = Handler | { does: string; run: Handler };
+/** By chord: "s", "?", "Space", "ArrowUp", "Shift+ArrowUp", "Alt+ArrowUp", "Mod+Enter" (Ctrl or Cmd), "Mod+Shift+z". */
+export type Bindings = Record<string, Binding>;
+
+export interface Listed {
+  pane: string;
+  chord: string;
+  does: string;
+}
+
+export const ANY = "any";
+
+export class Keys {
+  private readonly panes = new Map<string, (() => Bindings)[]>();
+  private readonly closers: (() => void)[] = [];
+
+  /** `single`: whether letters and signs alone act; a person may turn them off. */
+  constructor(private readonly single: () => boolean = () => true) {}
+
+  bind(pane: string, bindings: () => Bindings): () => void {
+    const list = this.panes.get(pane) ?? [];
+    this.panes.set(pane, [...list, bindings]);
+    return () => {
+      const left = (this.panes.get(pane) ?? []).filter((b) => b !== bindings);
+      this.panes.set(pane, left);
+    };
+  }
+
+  /** Esc calls the last of these that is still there. */
+  onEscape(close: () => void): () => void {
+    this.closers.push(close);
+    return () => {
+      const at = this.closers.lastIndexOf(close);
+      if (at >= 0) this.closers.splice(at, 1);
+    };
+  }
+
+  list(): Listed[] {
+    const listed: Listed[] = [];
+    for (const [pane, sources] of this.panes)
+      for (const source of sources)
+        for (const [chord, b] of Object.entries(source()))
+          if (typeof b === "object") listed.push({ pane, chord, does: b.does });
+    return listed;
+  }
+
+  handle(event: KeyboardEvent, root: HTMLElement): void {
+    if (event.isComposing) return;
+    const chord = chordOf(event);
+    if (chord === "Escape") return this.escape(event, root);
+    if (event.defaultPrevented || !this.use(event, chord)) return keepInside(event);
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  private use(event: KeyboardEvent, chord: string): boolean {
+    const target = event.target as HTMLElement;
+    if (isTyping(target) && !chord.startsWith("Mod+") && !/F\d+$/.test(chord)) return false;
+    if (isTyping(target) && /^Mod\+(Shift\+)?[a-z]$/.test(chord)) return false; // undo, copy ... of the text itself
+    if (!this.single() && isSingle(event)) return false;
+    const pane = target.closest<HTMLElement>("[data-pane]")?.dataset.pane ?? "";
+    return this.first(pane, chord, event) || this.first(ANY, chord, event);
+  }
+
+  private first(pane: string, chord: string, event: KeyboardEvent): boolean {
+    for (const source of [...(this.panes.get(pane) ?? [])].reverse()) {
+      const all = source();
+      const binding = Object.hasOwn(all, chord) ? all[chord] : undefined;
+      if (!binding) continue;
+      const run = typeof binding === "object" ? binding.run : binding;
+      if (run(event) !== false) return true;
+    }
+    return false;
+  }
+
+  private escape(event: KeyboardEvent, root: HTMLElement): void {
+    if (event.defaultPrevented) return event.stopPropagation();
+    const close = this.closers.at(-1);
+    if (!close) return leave(root); // and the notebook hears Esc too
+    event.preventDefault();
+    event.stopPropagation();
+    close();
+  }
+}
+
+/** "Mod+Shift+z", "Alt+ArrowUp", "?": Shift is said only where the key itself does not show it. */
+export function chordOf(event: KeyboardEvent): string {
+  const { key } = event;
+  const mod = event.ctrlKey || event.metaKey;
+  const plain = key.length === 1 && !mod && !event.altKey;
+  const name = key === " " ? "Space" : plain ? key : key.length === 1 ? key.toLowerCase() : key;
+  const shift = event.shiftKey && !(plain && key !== " ");
+  return (mod ? "Mod+" : "") + (event.altKey ? "Alt+" : "") + (shift ? "Shift+" : "") + name;
+}
+
+/** A letter or sign without Ctrl, Cmd or Alt. */
+function isSingle(event: KeyboardEvent): boolean {
+  return event.key.length === 1 && event.key !== " " && !event.ctrlKey && !event.metaKey && !event.altKey;
+}
+
+const NOT_TEXT = new Set(["checkbox", "radio", "range", "button", "submit", "reset", "color", "file"]);
+
+export function isTyping(target: HTMLElement): boolean {
+  if (target.isContentEditable || target.tagName === "TEXTAREA" || target.tagName === "SELECT") return true;
+  return target.tagName === "INPUT" && !NOT_TEXT.has((target as HTMLInputElement).type);
+}
+
+function keepInside(event: KeyboardEvent): void {
+  if (event.ctrlKey || event.metaKey || event.altKey) {
+    // A chord in a text field is about the text: the notebook must not undo or paste cells.
+    if (isTyping(event.target as HTMLElement) && /^[acvxyz]$/i.test(event.key)) event.stopPropagation();
+    return;
+  }
+  if (event.key === "Enter" && event.shiftKey) return;
+  if (/^F\d+$/.test(event.key)) return;
+  event.stopPropagation();
+}
+
+/** Gives the focus back to the cell. */
+export function leave(root: HTMLElement): void {
+  const active = (root.getRootNode() as Document | ShadowRoot).activeElement;
+  if (active instanceof HTMLElement) active.blur();
+  const cell = root.parentElement?.closest<HTMLElement>(".jp-Cell, [tabindex]");
+  cell?.focus({ preventScroll: true });
+}
+
+/** Keys of a pane while it is on screen; of pane "any": wherever the focus is. */
+export function useKeys(pane: string, bindings: Bindings): void {
+  const { keys } = useStore();
+  const latest = useRef(bindings);
+  latest.current = bindings;
+  useEffect(() => keys.bind(pane, () => latest.current), [keys, pane]);
+}
+
+/** Esc closes this while it is open. */
+export function useEscape(open: boolean, close: () => void): void {
+  const { keys } = useStore();
+  const latest = useRef(close);
+  latest.current = close;
+  useLayoutEffect(() => (open ? keys.onEscape(() => latest.current()) : undefined), [keys, open]);
+}

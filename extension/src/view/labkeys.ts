@@ -1,0 +1,37 @@
+// Keys that work wherever the focus is inside the lab.
+import { cyclePanes, focusable } from "./focus";
+import { ANY, useEscape, useKeys } from "./keys";
+import { useDo } from "./do";
+import { useStore } from "./store";
+
+export function useLabKeys(root: HTMLElement): void {
+  const store = useStore();
+  const lab = useDo();
+  const { drawer, at, history, refused } = store;
+  useEscape(refused.value !== null, () => (refused.value = null));
+  useKeys(ANY, {
+    "[": { does: "previous step", run: () => void store.jump(at.value - 1) },
+    "]": { does: "next step", run: () => void store.jump(at.value + 1) },
+    "{": { does: "start", run: () => void store.jump(0) },
+    "}": { does: "last step", run: () => void store.jump(history.value.steps.length) },
+    "Mod+z": { does: "undo", run: lab.undo },
+    "Mod+Shift+z": { does: "redo", run: lab.redo },
+    "Mod+Enter": { does: "run", run: lab.run },
+    x: { does: "pin for comparing", run: lab.pin },
+    y: { does: "copy the code of the steps", run: lab.copyCode },
+    "/": { does: "search", run: () => search(root) },
+    "?": { does: "this list of keys", run: () => void (drawer.value = drawer.value === "keys" ? "" : "keys") },
+    F6: { does: "next part of the lab", run: () => cyclePanes(root, 1) },
+    "Shift+F6": { does: "previous part of the lab", run: () => cyclePanes(root, -1) },
+  });
+}
+
+/** The search field (`data-search`) of the pane with the focus, else the first one there is. */
+function search(root: HTMLElement): boolean {
+  const pane = root.ownerDocument.activeElement?.closest("[data-pane]");
+  const find = (of: ParentNode | null | undefined) => of && focusable(of).find((e) => "search" in e.dataset);
+  const field = find(pane) || find(root);
+  if (field instanceof HTMLInputElement) field.select();
+  field?.focus();
+  return !!field;
+}

@@ -1,0 +1,55 @@
+// Why something is not so, and what may be done instead: shown where it was asked for.
+import type { Card, Move } from "../payload";
+import { Button } from "./button";
+
+interface Props {
+  card: Card;
+  /** One click on an alternative. Without it, alternatives are words. */
+  onMove?: (move: Move) => void;
+  /** Loops that the card speaks of. */
+  onShow?: (ids: string[]) => void;
+  onClose?: () => void;
+  id?: string;
+}
+
+export function CardView({ card, onMove, onShow, onClose, id }: Props) {
+  const moves = card.moves.slice(0, 3);
+  return (
+    <div class="tvl-card" id={id}>
+      {(card.title || onClose) && (
+        <div class="tvl-card-head">
+          {card.title && <b>{card.title}</b>}
+          {onClose && <Button label="Close" icon="close" bare kind="quiet" onClick={onClose} />}
+        </div>
+      )}
+      {card.text && <p class="tvl-pre">{card.text}</p>}
+      {card.clash && <p class="tvl-pre tvl-soft-text">{card.clash}</p>}
+      {card.where.length > 0 && onShow && (
+        <p>
+          <button type="button" class="tvl-link" onClick={() => onShow(card.where)}>
+            Show {card.where.join(", ")}
+          </button>
+        </p>
+      )}
+      {moves.length > 0 && (
+        <div class="tvl-moves">
+          <span>You can instead:</span>
+          {moves.map((move) =>
+            onMove ? (
+              <Button key={move.text} label={`+ ${move.text}`} onClick={() => onMove(move)} />
+            ) : (
+              <code key={move.text}>{move.text}</code>
+            ),
+          )}
+        </div>
+      )}
+      {moves.length === 0 && card.legal.length > 0 && (
+        <p>
+          Possible here: <code>{card.legal.slice(0, 12).join(", ")}</code>
+        </p>
+      )}
+      {card.hint && <p class="tvl-soft-text tvl-pre">{card.hint}</p>}
+      {card.code && <p class="tvl-code-of">{card.code}</p>}
+    </div>
+  );
+}

@@ -1,0 +1,95 @@
+"""A schedule after some step, as a view draws it: tree, loops, modelled numbers, what is owed.
+
+A frame is made once per trace and shared: whoever gets one must not change it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from ..core.deep import deep
+from ..core.error import LabError
+from ..core.program import Program
+from ..face.verdict import arguments
+from ..lowering import pipeline
+from ..lowering.config import DEFAULT, Config
+from ..schedule.state import State
+from ..schedule.trace import Trace
+from . import loops, tree
+from .card import card
+from .numbers import metrics, unknown
+from .payload import Frame
+
+# As `lower(simple_mode=True)`, and a vectorized loop stays the loop that a person can point at.
+SHOWN = replace(DEFAULT, disabled=frozenset({"partition_loops", "promote_registers", "vectorize"}))
+CHECKED = replace(DEFAULT, disabled=frozenset({"partition_loops", "promote_registers"}))
+
+_FRAMES: WeakKeyDictionary[State, Frame] = WeakKeyDictionary()
+_PROGRAMS: WeakKeyDictionary[State, tuple[Program, tuple[str, ...]]] = WeakKeyDictionary()
+
+
+def frame(trace: Trace) -> Frame:
+    """The frame of a trace. A schedule that has no loops (it cannot be lowered) has an `error` instead."""
+    found = _FRAMES.get(trace.state)
+    if found is None:
+        found = _FRAMES[trace.state] = _made(trace)
+    return found
+
+
+def known(trace: Trace) -> Frame | None:
+    """The frame, if it was made already."""
+    return _FRAMES.get(trace.state)
+
+
+def program(trace: Trace) -> Program:
+    """The loops that a frame shows, what is owed among its notes. Raises what stands in the way of any loops."""
+    return _lowered(trace)[0]
+
+
+@deep
+def _lowered(trace: Trace) -> tuple[Program, tuple[str, ...]]:
+    found = _PROGRAMS.get(trace.state)
+    if found is None:
+        args = arguments(trace)
+        shown = _readable(trace, args, SHOWN)
+        vectors = any(m.kind == "vectorized" for s in trace.state.in_order for m in s.marks.values())
+        if vectors:  # what making vectors of the loops would refuse is owed too
+            shown = replace(shown, notes=_readable(trace, args, CHECKED).notes)
+        found = _PROGRAMS[trace.state] = (shown, tuple(map(str, shown.notes)))
+    return found
+
+
+def _readable(trace: Trace, args: list[Any], config: Config) -> Program:
+    return pipeline.readable(trace.state, args, config=config)
+
+
+def _made(trace: Trace) -> Frame:
+    made: Frame = {
+        "key": "", "tree": tree.rows(trace), "loops": [], "metrics": unknown("there are no loops"), "notes": [],
+    }  # fmt: skip
+    try:
+        shown, notes = _lowered(trace)
+        made["loops"], made["notes"] = loops.lines(shown, trace), list(notes)
+        made["metrics"] = metrics(shown, _start(trace), trace)
+    except (LabError, ValueError, TypeError) as e:
+        made["error"] = card(e, title="the loops of this schedule")
+    made["key"] = key(made)
+    return made
+
+
+def _start(trace: Trace) -> Program | None:
+    """The loops before any step."""
+    try:
+        return program(trace.prefix(0))
+    except (LabError, ValueError, TypeError):
+        return None
+
+
+def key(made: Frame) -> str:
+    """Equal for frames that look the same, whatever led to them."""
+    text = json.dumps([made["tree"], made["loops"], made["notes"], made.get("error")], separators=(",", ":"))
+    return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()[:16]
