@@ -8,8 +8,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from ..core.error import LabError, ScheduleTypeError, ScheduleValueError
 from ..core import hooks
+from ..core.error import LabError, ScheduleTypeError, ScheduleValueError
 from ..core.hooks import Shown
 from ..core.node import PARALLEL, TENSORIZED, UNROLLED, VECTORIZED, IterVar
 from ..expr.attrs import StringImm
