@@ -432,7 +432,8 @@ def alternatives(trace: Trace, primitive: str, args: dict[str, Any], most: int =
     if stage is None:
         return []
     near = (m for m in _candidates(state, stage, primitive, args) if not _same(m, primitive, args))
-    return list(islice((m for m in near if judge(trace, m.primitive, m.args).kind in (LEGAL, OWES)), most))
+    tried = islice(near, most + 1)  # each costs a lowering: a far one is not worth it
+    return list(islice((m for m in tried if judge(trace, m.primitive, m.args).kind in (LEGAL, OWES)), most))
 
 
 def _same(m: Move, primitive: str, args: dict[str, Any]) -> bool:
@@ -451,7 +452,8 @@ def _candidates(state: State, stage: Stage, primitive: str, args: dict[str, Any]
         if reduction:
             yield bind_move(state, stage, axis, "threadIdx.x")
         tag = getattr(args.get("thread_ivar"), "thread_tag", "") or "blockIdx.x"
-        yield from (bind_move(state, stage, a, tag) for a in stage.leaves if a is not axis)
+        others = [a for a in stage.leaves if a is not axis and a.iter_type != REDUCE]
+        yield from (bind_move(state, stage, a, tag) for a in (others[:1] if reduction else others))
     elif primitive == "split" and axis is not None:
         homes = [axis] if axis in stage.leaves else [a for a in stage.leaves if a in _made_of(stage, axis)]
         yield from (split_move(state, stage, a, f) for a in homes for f in factors(state, a)[: 6 // len(homes)])

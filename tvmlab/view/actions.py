@@ -208,7 +208,7 @@ def explained(trace: Trace, move: Move, verdict: Verdict) -> payload.Card | None
     """The card of a verdict, with up to three legal moves instead."""
     state = trace.state
     where = [axis_id(state, a) for v in move.args.values() for a in _axes(v) if axis_id(state, a)]
-    instead = [] if verdict.kind in (LEGAL, NO_EFFECT) else alternatives(trace, move)
+    instead = alternatives(trace, move) if verdict.kind in (ILLEGAL, UNKNOWN) else []
     return of_verdict(verdict, short(move), where, instead)
 
 

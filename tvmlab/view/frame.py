@@ -21,7 +21,7 @@ from ..schedule.state import State
 from ..schedule.trace import Trace
 from . import loops, tree
 from .card import card
-from .numbers import metrics
+from .numbers import metrics, unknown
 from .payload import Frame
 
 # As `lower(simple_mode=True)`, and a vectorized loop stays the loop that a person can point at.
@@ -69,16 +69,24 @@ def _readable(trace: Trace, args: list[Any], config: Config) -> Program:
 
 def _made(trace: Trace) -> Frame:
     made: Frame = {
-        "key": "", "tree": tree.rows(trace), "loops": [], "metrics": metrics(None, trace), "notes": [],
+        "key": "", "tree": tree.rows(trace), "loops": [], "metrics": unknown("there are no loops"), "notes": [],
     }  # fmt: skip
     try:
         shown, notes = _lowered(trace)
         made["loops"], made["notes"] = loops.lines(shown, trace), list(notes)
-        made["metrics"] = metrics(shown, trace)
+        made["metrics"] = metrics(shown, _start(trace), trace)
     except (LabError, ValueError, TypeError) as e:
         made["error"] = card(e, title="the loops of this schedule")
     made["key"] = key(made)
     return made
+
+
+def _start(trace: Trace) -> Program | None:
+    """The loops before any step."""
+    try:
+        return program(trace.prefix(0))
+    except (LabError, ValueError, TypeError):
+        return None
 
 
 def key(made: Frame) -> str:

@@ -55,7 +55,7 @@ def factor(state: State, name: str, axis: IterVar, value: Any) -> Param:
     n = size(state, axis)
     offered = factors(state, axis)
     if n is not None:
-        offered = sorted((f for f in offered if n % f == 0)) + sorted(f for f in offered if n % f)
+        offered = sorted(f for f in offered if n % f == 0) + sorted(f for f in offered if n % f)
     choices: list[Choice] = [{"value": f, "label": f"{f}" if n is None or n % f == 0 else f"{f}, with a tail"} for f in offered]
     label = f"{'factor' if name == 'factor' else 'parts' if name == 'nparts' else 'tile'} of {called(state, axis)}"
     most = {} if n is None else {"most": max(n, 1)}

@@ -141,3 +141,23 @@ def test_a_step_is_named_for_what_it_made(seed):
             before, after = (trace.prefix(r["step"] - d).state for d in (1, 0))
             old = before.stages.get(stage)
             assert old is None or axis not in old.axes or old.mark(axis) is not after.stages[stage].mark(axis)
+
+
+def test_numbers_are_of_the_loops_under_their_ids():
+    s = sketch.tiled(64)
+    m = frame(s.trace)["metrics"]
+    assert (m["flops"], m["tasks"], m["lanes"], m["redundancy"], m["exact"]) == (2 * 64**3, 4, 16, 1.0, True)
+    assert [x["id"] for x in m["levels"]] == [
+        "C.i.outer", "C.j.outer", "C.k.outer", "C.i.inner", "C.k.inner", "C.j.inner",
+    ]  # fmt: skip
+    assert [x["name"] for x in m["levels"]] == ["xo", "yo", "ko", "xi", "ki", "yi"]
+    assert frame(s.trace.prefix(0))["metrics"]["redundancy"] == 1.0
+
+
+def test_what_is_computed_twice_is_redundant():
+    A = te.placeholder((64,), name="A")
+    B = te.compute((64,), lambda i: A[i] * 2.0, name="B")
+    C = te.compute((62,), lambda i: B[i] + B[i + 1] + B[i + 2], name="C")
+    s = te.create_schedule(C.op)
+    s[B].compute_at(s[C], C.op.axis[0])
+    assert frame(s.trace)["metrics"]["redundancy"] == pytest.approx((62 * 3 + 62 * 2) / (64 + 62 * 2))

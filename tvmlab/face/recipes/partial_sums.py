@@ -6,7 +6,7 @@ from ...core.error import LabError
 from ...core.node import DATA, REDUCE, IterVar
 from ...schedule.guard import name as called
 from ...schedule.state import Stage, State
-from . import Steps, Value, mark, reductions, reorder, split
+from . import Steps, Value, mark, reductions, reorder
 
 LABEL = "partial sums"
 VALUES = (

@@ -1,0 +1,69 @@
+"""All frames of a schedule's history, packed: a line or a row that several frames share is stored once.
+
+    {"lines": [...], "rows": [...], "frames": [{"key": ..., "loops": [0, 1, 2], "tree": [0, 4], ...}, ...]}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from ..schedule.trace import Trace
+from .frame import frame
+from .payload import Frame, Line, PackedFrame, Row, Story
+
+
+class History(Protocol):
+    """What of a document (face.document) a story is made from."""
+
+    @property
+    def entries(self) -> Sequence[Any]: ...
+
+    def trace_at(self, cursor: int) -> Trace: ...
+
+
+def story(history: Trace | History | Sequence[Trace]) -> Story:
+    """The frames before and after each step: of a document's current branch, of a trace, or of the traces given."""
+    table = _Table()
+    return {"frames": [table.pack(frame(t)) for t in traces(history)], "lines": table.lines, "rows": table.rows}
+
+
+def traces(history: Trace | History | Sequence[Trace]) -> list[Trace]:
+    """One trace per cursor, 0 to the number of steps."""
+    if isinstance(history, Trace):
+        return [history.prefix(n) for n in range(len(history) + 1)]
+    if isinstance(history, Sequence):
+        return list(history)
+    return [history.trace_at(n) for n in range(len(history.entries) + 1)]
+
+
+def unpacked(told: Story, cursor: int) -> Frame:
+    """The frame at a cursor, as it was (an error is told by its notes)."""
+    f = told["frames"][cursor]
+    return {
+        "key": f["key"], "tree": [told["rows"][k] for k in f["tree"]], "loops": [told["lines"][k] for k in f["loops"]],
+        "metrics": f["metrics"], "notes": f["notes"],
+    }  # fmt: skip
+
+
+class _Table:
+    def __init__(self) -> None:
+        self.lines: list[Line] = []
+        self.rows: list[Row] = []
+        self.number: dict[str, int] = {}
+
+    def pack(self, f: Frame) -> PackedFrame:
+        notes = [*f["notes"], *([f["error"]["text"]] if "error" in f else [])]
+        return {
+            "key": f["key"], "loops": [self.at(x, self.lines, "line") for x in f["loops"]],
+            "tree": [self.at(x, self.rows, "row") for x in f["tree"]], "metrics": f["metrics"], "notes": notes,
+        }  # fmt: skip
+
+    def at(self, thing: Any, where: list[Any], kind: str) -> int:
+        key = kind + json.dumps(thing)
+        found = self.number.get(key)
+        if found is None:
+            found = self.number[key] = len(where)
+            where.append(thing)
+        return found
