@@ -1,0 +1,2 @@
+from .graph import draw, LABEL
+LABEL = "metrics"
