@@ -19,8 +19,8 @@ from ..schedule.code import to_code
 from ..schedule.guard import describe, name, warn
 from ..schedule.state import Marks, Stage, State
 from ..schedule.trace import Step, Trace, operations
+from .asking import ask, moves
 from .group import GroupHandle
-from .moves import ask, moves
 from .source import caller, place, result_names
 from .verdict import Moves, Verdict
 

@@ -230,9 +230,8 @@ class Worker:
 def usual_memory() -> int:
     """Three quarters of this machine's (or this container's) memory."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 8 << 30
-    with contextlib.suppress(OSError, ValueError):
-        with open("/sys/fs/cgroup/memory.max") as f:
-            total = min(total, int(f.read()))
+    with contextlib.suppress(OSError, ValueError), open("/sys/fs/cgroup/memory.max") as f:
+        total = min(total, int(f.read()))
     return int(total * 0.75)
 
 
