@@ -21,8 +21,8 @@ from ..schedule.guard import describe, name, warn
 from ..schedule.state import Marks, Stage, State
 from ..schedule.trace import Step, Trace, operations
 from . import sandbox
+from .asking import ask, moves
 from .group import GroupHandle
-from .moves import ask, moves
 from .source import caller, place, result_names
 from .verdict import Moves, Verdict
 
