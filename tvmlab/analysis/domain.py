@@ -20,7 +20,7 @@ from ..core.affine import Lin
 Box = Mapping[Any, tuple[int, int]]  # inclusive bounds
 FEW = 4  # values that are looked at one by one
 MANY = 2000
-GRID = 400_000  # points of a grid
+GRID = 1_200_000  # points of a grid
 
 
 class Unknown(Exception):
@@ -134,10 +134,8 @@ def _tied(box: dict[Any, tuple[int, int]], cons: list[Lin]) -> int:
             best, fewest = (v, first, last), crossing
         if crossing <= FEW:
             break
-    if fewest > FEW:
-        sizes = sorted(hi - lo + 1 for lo, hi in box.values())
-        if math.prod(sizes[:-1]) <= GRID:
-            return _grid(box, cons)
+    if fewest > FEW and (apart := _apart(box, cons)):
+        return _grid(box, cons, apart)
     if best is None:
         raise Unknown
     v, first, last = best
@@ -166,24 +164,47 @@ def _free(v: Any, box: Box, cons: Sequence[Lin]) -> tuple[int, int]:
     return first, last
 
 
-def _grid(box: Box, cons: Sequence[Lin]) -> int:
-    """Over a grid of all variables but the longest, whose values are counted by its bounds."""
-    longest = max(box, key=lambda v: box[v][1] - box[v][0])
-    rest = [v for v in box if v is not longest]
-    values = grid({v: box[v] for v in rest})
-    shape = np.broadcast_shapes(*(a.shape for a in values.values()))
-    lo, hi = (np.full(shape, b, dtype=np.int64) for b in box[longest])
-    inside = np.ones(shape, dtype=bool)
+def _apart(box: Box, cons: Sequence[Lin]) -> list[Any]:
+    """Variables of which no condition ties two together, the longest first; none where the others make a large grid."""
+    found: list[Any] = []
+    for v in sorted(box, key=lambda v: box[v][0] - box[v][1]):
+        if not any(v in x.terms and any(w in x.terms for w in found) for x in cons):
+            found.append(v)
+    rest = math.prod([hi - lo + 1 for v, (lo, hi) in box.items() if v not in found])
+    return found if rest <= GRID else []
+
+
+def _grid(box: Box, cons: Sequence[Lin], apart: Sequence[Any]) -> int:
+    """Over a grid of the variables that are not `apart`; the values of each of those are counted by its bounds."""
+    values = grid({v: r for v, r in box.items() if v not in apart})
+    total: Any = np.int64(1)
     for x in cons:
-        c = x.terms.get(longest, 0)
-        other = evaluate(Lin({v: k for v, k in x.terms.items() if v is not longest}, x.const), values)
-        if c > 0:
-            lo = np.maximum(lo, -(other // c))
-        elif c < 0:
-            hi = np.minimum(hi, other // -c)
-        else:
-            inside &= other >= 0
-    return int((np.maximum(hi - lo + 1, 0) * inside).sum())
+        if not any(v in x.terms for v in apart):
+            total = total * (evaluate(x, values) >= 0)
+    for v in apart:
+        lo, hi = (np.int64(b) for b in box[v])
+        for x in cons:
+            c = x.terms.get(v, 0)
+            if c:
+                other = evaluate(Lin({w: k for w, k in x.terms.items() if w is not v}, x.const), values)
+                lo, hi = (np.maximum(lo, -(other // c)), hi) if c > 0 else (lo, np.minimum(hi, other // -c))
+        total = total * np.maximum(hi - lo + 1, 0)
+    return int(total.sum())
+
+
+def projected(box: Box, cons: Sequence[Lin], keep: Mapping[Any, Any]) -> list[Lin]:
+    """The conditions without variables that are not kept, where that is exact: those that count in steps of one."""
+    left = list(cons)
+    for v in dict.fromkeys(v for x in cons for v in x.terms if v not in keep):
+        lows = [x for x in left if x.terms.get(v, 0) > 0]
+        highs = [x for x in left if x.terms.get(v, 0) < 0]
+        if any(abs(x.terms[v]) != 1 for x in (*lows, *highs)) or len(lows) * len(highs) > FEW:
+            continue
+        first, last = box[v]
+        lows, highs = [*lows, Lin({v: 1}, -first)], [*highs, Lin({v: -1}, last)]
+        left = [x for x in left if v not in x.terms] + [a + b for a in lows for b in highs]
+        left = [x for x in left if x.terms or x.const < 0]
+    return left
 
 
 def grid(box: Box) -> dict[Any, Any]:

@@ -17,7 +17,8 @@ from ..core.affine import Lin
 from . import domain
 from .domain import Box, Unknown
 
-SET = 400_000  # elements of a set that is written out
+SET = 1_200_000  # elements of a set that is written out
+WIDE = 8_000_000  # the largest minus the smallest value of one
 
 
 class Definition(NamedTuple):
@@ -38,33 +39,65 @@ class Place(NamedTuple):
 
     @property
     def key(self) -> Any:
-        """Equal keys: the same elements."""
-        box = frozenset((id(v), r) for v, r in self.box.items())
-        return tuple(f.key for f in self.forms), box, frozenset(x.key for x in self.cons)
+        """Equal keys: the same elements. The variables count by the order in which they occur."""
+        number: dict[Any, int] = {}
+        forms = [(x.const, *[(number.setdefault(v, len(number)), c) for v, c in x.terms.items()]) for x in self.forms]
+        cons = [
+            (x.const, *sorted([(number.setdefault(v, len(number)), c) for v, c in x.terms.items()])) for x in self.cons
+        ]
+        return tuple(forms), frozenset(cons), tuple([self.box[v] for v in number])
+
+    def plainer(self) -> Place | None:
+        """The same elements with fewer conditions and variables; None where there are none."""
+        if not self.cons:
+            return None if any(hi < lo for lo, hi in self.box.values()) else self
+        cut = domain.tightened(self.box, self.cons)
+        if cut is None:
+            return None
+        box, cons = cut
+        if cons:
+            keep = dict.fromkeys(v for f in self.forms for v in f.terms)
+            keep.update({v: None for d in self.defs for v in (d.q, *d.num.terms)})
+            cons = domain.projected(box, cons, keep)
+        return Place(self.forms, box, tuple(cons), self.defs)
+
+    def defining(self) -> set[Any]:
+        """The keys of the conditions that only say what the quotients are."""
+        rests = [(num - Lin({q: d}, 0), d) for q, num, d in self.defs]
+        return {key for rest, d in rests for key in (rest.key, (-rest + (d - 1)).key)}
 
 
 Factor = tuple[tuple[int, ...], Any]  # dimensions, the set of their values (of several: of their numbers in the shape)
 
 
-def distinct(places: Sequence[Place], shape: Sequence[int | None]) -> int:
-    """How many elements of a buffer the places hold, each counted once. Raises Unknown."""
-    different = list({p.key: p for p in places}.values()) if len(places) > 1 else list(places)
-    if len(different) == 1:
-        return _single(different[0], shape)
-    images = [i for p in different if (i := image(p, shape)) is not None]
-    if not images:
-        return 0
-    return _union([tuple(s for _, s in i) for i in _alike(images, shape)])
+def distinct(places: Sequence[Place], shape: Sequence[int | None], per_line: int = 1) -> tuple[int, int]:
+    """How many elements of a buffer the places hold, each counted once, and how many lines of so many elements.
 
-
-def _single(p: Place, shape: Sequence[int | None]) -> int:
-    """Of one access; where each point has an element of its own it is enough to count the points."""
+    Lines are those of a compact buffer that begins on one. Raises Unknown.
+    """
+    plain = [p for place in places if (p := place.plainer()) is not None]
+    different = list({p.key: p for p in plain}.values()) if len(plain) > 1 else plain
     try:
-        found = image(p, shape)
-        return 0 if found is None else math.prod([len(s) for _, s in found])
+        images = [i for p in different if (i := image(p, shape)) is not None]
     except Unknown:
-        if not _injective(p):
+        if len(different) > 1 or not _injective(different[0]):
             raise
+        n = _points(different[0])
+        return n, -(-n // per_line)
+    if not images:
+        return 0, 0
+    images = _alike(images, shape)
+    elements = _union([tuple([s for _, s in i]) for i in images])
+    if per_line == 1 or not shape:
+        return elements, elements
+    try:
+        return elements, _union(_in_lines(images, shape, per_line))
+    except Unknown:
+        return elements, -(-elements // per_line)
+
+
+def _points(p: Place) -> int:
+    """Of one access, where each point has an element of its own."""
     used = {v for x in (*p.forms, *p.cons) for v in x.terms}
     return domain.points({v: r for v, r in p.box.items() if v in used}, p.cons)
 
@@ -99,14 +132,7 @@ def _digits(x: Lin, known: set[Any], box: Box) -> bool:
 
 def image(p: Place, shape: Sequence[int | None]) -> list[Factor] | None:
     """The factors in order of their first dimension; None where nothing is touched. Raises Unknown."""
-    box, cons = p.box, list(p.cons)
-    if cons:
-        cut = domain.tightened(box, cons)
-        if cut is None:
-            return None
-        box, cons = cut
-    elif any(hi < lo for lo, hi in box.values()):
-        return None
+    box, cons = p.box, p.cons
     groups = _groups(p.forms, cons)
     factors: list[Factor] = []
     for dims, tying in groups:
@@ -145,7 +171,63 @@ def _factor(p: Place, dims: tuple[int, ...], cons: Sequence[Lin], box: Box, shap
         limits = [_limit(x, form) for x in cons]
         if all(limit is not None for limit in limits):
             return _clipped(line(form, box), limits)
+        if (found := _divided(p, form, cons, box)) is not None:
+            return found
+    elif (flat := _flat(p, dims, cons, box, shape)) is not None:
+        return flat
     return _listed(p, dims, cons, box, shape)
+
+
+def _flat(p: Place, dims: tuple[int, ...], cons: Sequence[Lin], box: Box, shape: Sequence[int | None]) -> Any:
+    """C[f // 8, f % 8] is element f of C: the numbers in the shape, where they are simpler than the indices."""
+    form = Lin({}, 0)
+    for d in dims:
+        n = shape[d]
+        if n is None:
+            return None
+        form = form * n + p.forms[d]
+    quotients = {d.q for d in p.defs}
+    if not form.terms or not quotients or any(q in form.terms for q in quotients):
+        return None
+    return _along(p, form, cons, box)
+
+
+def _along(p: Place, form: Lin, cons: Sequence[Lin], box: Box) -> Any:
+    """The values of a form where all conditions but those that define quotients are on it; else None."""
+    known = p.defining()
+    limits = [_limit(x, form) for x in cons if x.key not in known]
+    return _clipped(line(form, box), limits) if all(limit is not None for limit in limits) else None
+
+
+def _divided(p: Place, form: Lin, cons: Sequence[Lin], box: Box) -> Any:
+    """The values of k*(x // d) + c, or k*(x % d) + c, where those of x are one range; else None."""
+    inside = [d for d in p.defs if d.q in form.terms]
+    if len(inside) != 1:
+        return None
+    q, num, d = inside[0]
+    rest = Lin({v: c for v, c in form.terms.items() if v is not q}, form.const)
+    values = _along(p, num, cons, box)
+    if not isinstance(values, range) or values.step != 1 and len(values) > 1:
+        return None
+    if not len(values):
+        return values
+    first, last, k = values[0], values[-1], form.terms[q]
+    if not any(v in num.terms for v in rest.terms):
+        return _with_rest(range(first // d, last // d + 1), k, q, rest, box)
+    k = -k // d
+    offset, rest = -k * num.const, rest - Lin(num.terms, 0) * k
+    if form.terms[q] != -k * d or any(v in num.terms for v in rest.terms):
+        return None
+    if last - first + 1 >= d:
+        return _with_rest(range(d), k, q, rest + offset, box)
+    if first % d <= last % d:
+        return _with_rest(range(first % d, last % d + 1), k, q, rest + offset, box)
+    return None
+
+
+def _with_rest(values: range, k: int, q: Any, rest: Lin, box: Box) -> Any:
+    """k * values + rest, where the rest has nothing to do with the values."""
+    return line(rest + Lin({q: k}, 0), {**box, q: (values[0], values[-1])})
 
 
 def line(x: Lin, box: Box) -> Any:
@@ -173,8 +255,20 @@ def _sums(first: range, terms: Sequence[tuple[int, int]]) -> Any:
     for c, n in terms:
         if len(values) * n > SET:
             raise Unknown
-        values = np.unique(np.add.outer(np.arange(n, dtype=np.int64) * c, values))
+        values = _once(np.add.outer(np.arange(n, dtype=np.int64) * c, values))
     return values
+
+
+def _once(values: Any) -> Any:
+    """The values sorted, each once."""
+    if not values.size:
+        return values.ravel()
+    lo, hi = int(values.min()), int(values.max())
+    if hi - lo >= WIDE:
+        return np.unique(values)
+    there = np.zeros(hi - lo + 1, dtype=bool)
+    there[values - lo] = True
+    return np.flatnonzero(there) + lo
 
 
 def _limit(cond: Lin, form: Lin) -> tuple[bool, int] | None:
@@ -223,7 +317,44 @@ def _listed(p: Place, dims: tuple[int, ...], cons: Sequence[Lin], box: Box, shap
     for x in cons:
         inside = inside & (domain.evaluate(x, values) >= 0)
     total, inside = np.broadcast_arrays(total, inside)
-    return np.unique(total[inside])
+    return _once(total[inside])
+
+
+# ---------------------------------------------------------------- lines
+
+
+def _in_lines(images: list[list[Factor]], shape: Sequence[int | None], per_line: int) -> list[tuple[Any, ...]]:
+    """The images with the numbers of lines in place of elements. Rows that lie behind each other become one."""
+    while len(images[0]) > 1:
+        joined = [_joined(i[-2], i[-1], shape, per_line) for i in images]
+        if None in joined:
+            break
+        images = [[*i[:-2], f] for i, f in zip(images, joined, strict=True) if f is not None]
+    return [(*[s for _, s in i[:-1]], _lines(i[-1][1], per_line)) for i in images]
+
+
+def _joined(outer: Factor, inner: Factor, shape: Sequence[int | None], per_line: int) -> Factor | None:
+    """Rows as one range: whole ones, and those so short that lines hold several."""
+    dims, (a, b) = (*outer[0], *inner[0]), (outer[1], inner[1])
+    row = math.prod([shape[d] or 0 for d in inner[0]])
+    if not (row and isinstance(a, range) and isinstance(b, range)) or (len(a) > 1 and a.step > 1):
+        return None
+    if len(b) != row and row >= per_line:
+        return None
+    return dims, range(a[0] * row + b[0], a[-1] * row + b[-1] + 1)
+
+
+def _lines(values: Any, per_line: int) -> Any:
+    if not isinstance(values, range):
+        return _once(values // per_line)
+    first, last = values[0] // per_line, values[-1] // per_line
+    if len(values) == 1 or values.step <= per_line:
+        return range(first, last + 1)
+    if values.step % per_line == 0:
+        return range(first, last + 1, values.step // per_line)
+    if len(values) > SET:
+        raise Unknown
+    return _once(np.asarray(values, dtype=np.int64) // per_line)
 
 
 # ---------------------------------------------------------------- unions
@@ -245,6 +376,8 @@ def _product(factors: list[Factor], dims: tuple[int, ...], shape: Sequence[int |
     """Several factors as one set of numbers."""
     if len(factors) == 1:
         return factors[0][1]
+    if (block := _block(factors, dims, shape)) is not None:
+        return block
     if math.prod([len(s) for _, s in factors]) > SET or any(shape[d] is None for d in dims):
         raise Unknown
     weight, total = {}, 1
@@ -260,7 +393,18 @@ def _product(factors: list[Factor], dims: tuple[int, ...], shape: Sequence[int |
             shifted = shifted + (numbers % n if len(own) > 1 else numbers) * weight[d]
             numbers = numbers // n
         made = np.add.outer(made, shifted).ravel()
-    return np.unique(made)
+    return _once(made)
+
+
+def _block(factors: list[Factor], dims: tuple[int, ...], shape: Sequence[int | None]) -> range | None:
+    """Whole rows are one range of numbers."""
+    first, *rest = sorted(factors, key=lambda f: f[0])
+    if any(len(d) > 1 or len(s) != shape[d[0]] for d, s in rest) or not isinstance(first[1], range):
+        return None
+    if first[1].step != 1 and len(first[1]) > 1 or first[0] != dims[: len(first[0])]:
+        return None
+    row = math.prod([len(s) for _, s in rest])
+    return range(first[1].start * row, (first[1].start + len(first[1])) * row)
 
 
 def _union(products: list[tuple[Any, ...]]) -> int:
@@ -308,7 +452,17 @@ def _cells_listed(sets: list[Any]) -> list[tuple[tuple[int, ...], int]]:
     if sum(map(len, sets)) > 4 * SET:
         raise Unknown
     arrays = [np.asarray(s, dtype=np.int64) for s in sets]
-    values = np.unique(np.concatenate(arrays))
-    inside = np.stack([np.isin(values, a, assume_unique=True) for a in arrays])
-    columns, counts = np.unique(inside, axis=1, return_counts=True)
-    return [(tuple(np.flatnonzero(columns[:, k]).tolist()), int(n)) for k, n in enumerate(counts)]
+    lo = min(int(a[0]) for a in arrays)
+    size = max(int(a[-1]) for a in arrays) - lo + 1
+    if size > WIDE or len(sets) > 60:
+        raise Unknown
+    inside = np.zeros(size, dtype=np.int64)  # bit i: is the value in set i
+    for i, a in enumerate(arrays):
+        inside[a - lo] |= 1 << i
+    if len(sets) <= 16:
+        found = np.bincount(inside, minlength=1 << len(sets))
+        kinds = [(int(k), int(found[k])) for k in np.flatnonzero(found)]
+    else:
+        values, counts = np.unique(inside, return_counts=True)
+        kinds = [(int(k), int(n)) for k, n in zip(values, counts)]
+    return [(tuple([i for i in range(len(sets)) if k >> i & 1]), n) for k, n in kinds if k]

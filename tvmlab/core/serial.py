@@ -176,8 +176,17 @@ def loads(text: str) -> Any:
     return from_data(data)
 
 
-def from_data(data: Any) -> Any:
-    """The thing that `to_data` made this of."""
+def also(cls: type, codec: Codec) -> None:
+    """Make objects of a class savable under a tag that is not read as this class elsewhere."""
+    _BY_TYPE[cls] = codec
+
+
+def from_data(data: Any, instead: Callable[[str, list[Any], bool], Any] | None = None) -> Any:
+    """The thing that `to_data` made this of.
+
+    A class that does not exist here is refused, unless `instead(class name, parts, whether it exists)` makes something
+    else of the object (None: the object as usual).
+    """
     if not isinstance(data, dict) or "tvmlab" not in data:
         raise SerialError("damaged-text", "this is not the text of a saved program: no `tvmlab` version in it")
     if data["tvmlab"] != VERSION:
@@ -185,7 +194,9 @@ def from_data(data: Any) -> Any:
     try:
         made: list[Any] = []
         for tag, *parts in data["objects"]:
-            made.append(_codec(tag).make(*[_value(p, made) for p in parts]))
+            values = [_value(p, made) for p in parts]
+            other = None if instead is None else instead(tag, values, tag in _BY_TAG)
+            made.append(_codec(tag).make(*values) if other is None else other)
         return _value(data["root"], made)
     except (KeyError, IndexError, TypeError, AttributeError) as e:
         raise SerialError("damaged-text", f"this text of a saved program is damaged: {type(e).__name__}: {e}") from None

@@ -26,6 +26,9 @@ class Operation:
     """A node of the dataflow graph. `inputs`: the tensors it reads, each once, in order of reading."""
 
     kind = "operation"
+    init: tuple[Any, ...] = ()  # what only a scan has; asked of every operation, and often
+    updates: tuple[Any, ...] = ()
+    state_placeholder: tuple[Any, ...] = ()
 
     def __getattr__(self, name: str) -> Any:
         raise missing_name(self, f"operation {vars(self).get('name', '')}", name, steps=True)

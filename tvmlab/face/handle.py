@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from ..core.error import LabError, ScheduleTypeError, ScheduleValueError
@@ -19,10 +19,14 @@ from ..schedule.code import to_code
 from ..schedule.guard import describe, name, warn
 from ..schedule.state import Marks, Stage, State
 from ..schedule.trace import Step, Trace, operations
+from . import sandbox
 from .group import GroupHandle
 from .moves import ask, moves
 from .source import caller, place, result_names
 from .verdict import Moves, Verdict
+
+if TYPE_CHECKING:
+    from .document import Document
 
 STAGE_ARGUMENTS = ("stage", "parent")
 
@@ -35,6 +39,8 @@ class Schedule(Shown):
         # Where axes and tensors of steps that this schedule has not taken may come from: undone traces, other handles.
         self._family: list[Any] = [] if family is None else family
         self._family.append(ref(self))
+        self.trial = sandbox.current()  # made while code was only being tried
+        self.document: Document | None = None  # its history, once somebody has asked for it (see Document.of)
 
     # ------------------------------------------------------------ looking
 
@@ -43,9 +49,7 @@ class Schedule(Shown):
         return self.trace.state
 
     def __getitem__(self, thing: Any) -> StageHandle:
-        if isinstance(thing, StageHandle):
-            thing = thing.op
-        self._refuse_untaken(thing)
+        thing = self._now(thing.op if isinstance(thing, StageHandle) else thing)
         return StageHandle(self, self.state.stage_of(thing).index)
 
     @property
@@ -68,20 +72,24 @@ class Schedule(Shown):
 
     def apply(self, primitive: str, /, *args: Any, **kwargs: Any) -> Any:
         """Append one step; returns what the primitive returns."""
+        sandbox.need_changeable(self.trial)
         frame = caller()
         bound = self.arguments(primitive, args, kwargs)
         trace = self.trace + Step(primitive, bound, place(frame), result_names(frame))
         results = trace.results  # refused steps raise here, and leave the schedule as it was
         self.trace = trace
+        if self.document is not None:
+            self.document.follow()
         return results
+
+    def advance(self, trace: Trace) -> None:
+        """For its document: go to another place of the history."""
+        self.trace = trace
 
     def arguments(self, primitive: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
         """What a call gave, as a step records it: stages of this schedule by number, layouts as data."""
         bound = bind(primitive, [self.plain(a) for a in args], {k: self.plain(v) for k, v in kwargs.items()})
-        for value in bound.values():
-            for x in value if isinstance(value, (list, tuple)) else (value,):
-                self._refuse_untaken(x)
-        return primitives.prepare(primitive, self.state, bound)
+        return primitives.prepare(primitive, self.state, {k: self._now(v) for k, v in bound.items()})
 
     def plain(self, value: Any) -> Any:
         """A stage (or group) of this schedule by its number."""
@@ -97,12 +105,22 @@ class Schedule(Shown):
             )
         return value.record.index if isinstance(value, StageHandle) else value.index
 
-    def _refuse_untaken(self, thing: Any) -> None:
-        """An axis or a tensor made by a step that was undone, or that only a fork took: say which."""
-        if isinstance(thing, Tensor):
-            thing = thing.op
+    def _now(self, value: Any) -> Any:
+        """What a person gave, as it is now: an axis of a step that was changed since is the one the step makes now."""
+        if isinstance(value, (list, tuple)):
+            return type(value)(self._now(x) for x in value)
+        thing = value.op if isinstance(value, Tensor) else value
         if not isinstance(thing, (IterVar, Operation)) or _knows(self.state, thing):
-            return
+            return value
+        now = self.document.resolve(value) if self.document is not None else None
+        if now is None:
+            self._refuse_untaken(thing)
+        return value if now is None else now
+
+    def _refuse_untaken(self, thing: IterVar | Operation) -> None:
+        """An axis or an operation made by a step that was undone, or that only a fork took: say which."""
+        if self.document is not None and (error := self.document.fate(thing)) is not None:
+            raise error
         for number, trace, undone in self._untaken():
             if _knows(trace.state, thing):
                 label = trace.state.labels.get(thing, thing.name) if isinstance(thing, IterVar) else thing.name
@@ -114,25 +132,40 @@ class Schedule(Shown):
                 )
 
     def _untaken(self) -> Iterator[tuple[int, Trace, bool]]:
-        """The traces of steps that are not ours, each after the one it follows on."""
+        """The traces of steps that are not ours, each with its number (1, 2, ...) and whether it was undone."""
         ours = {id(t) for t in _prefixes(self.trace)}
         for member in self._family:
             trace = member if isinstance(member, Trace) else getattr(member(), "trace", None)
             steps = [] if trace is None else [t for t in _prefixes(trace) if id(t) not in ours]
             for t in reversed(steps):
-                yield len(t) - 1, t, isinstance(member, Trace)
+                yield len(t), t, isinstance(member, Trace)
 
     def undo(self, steps: int = 1) -> Schedule:
-        """Take back the last steps; a warning says so if there were fewer."""
-        if not isinstance(steps, int) or steps < 0:
-            raise ScheduleValueError("undo-count", f"undo takes a number of steps, not {steps!r}")
-        if steps > len(self.trace):
-            taken = f"{len(self.trace)} step" + "s" * (len(self.trace) != 1)
-            warn(f"undo({steps}) took back {taken}: there were no more")
+        """Take back the last steps; a warning says so if there were fewer. `redo` takes them again."""
+        need_count("undo", steps)
+        sandbox.need_changeable(self.trial)
         self._family[:] = [m for m in self._family if isinstance(m, Trace) or m() is not None]
-        self._family.append(self.trace)
-        self.trace = self.trace.prefix(max(0, len(self.trace) - steps))
+        if not any(m is self.trace for m in self._family):
+            self._family.append(self.trace)
+        done = self.history.back(steps)
+        if done < steps:
+            warn(f"undo({steps}) took back {done} step{'s' * (done != 1)}: there were no more")
         return self
+
+    def redo(self, steps: int = 1) -> Schedule:
+        """Take steps again that were undone; a warning says so if there were fewer."""
+        need_count("redo", steps)
+        done = self.history.forward(steps)
+        if done < steps:
+            warn(f"redo({steps}) took {done} step{'s' * (done != 1)} again: there were no more")
+        return self
+
+    @property
+    def history(self) -> Document:
+        """The steps taken, undone and parked, with their branches: what labs of this schedule share."""
+        from .document import Document
+
+        return Document.of(self)
 
     def at(self, step: int) -> Schedule:
         """A new handle on the schedule as it was after `step` steps."""
@@ -194,10 +227,14 @@ class StageHandle(Shown):
     @property
     def record(self) -> Stage:
         found = self.schedule.state.stages.get(self.index)
-        if found is None or found.origin is not self.origin_op:
+        if found is not None and found.origin is self.origin_op:
+            return found
+        document = self.schedule.document
+        now = document.resolve(self.origin_op) if document is not None else None
+        if now is None:
             name = self.origin_op.name
             raise ScheduleValueError("untaken-step", f"stage {name} is gone: the step that made it was undone")
-        return found
+        return self.schedule.state.stage_of(now)
 
     op = property(lambda self: self.record.op)
     scope = property(lambda self: self.record.scope)
@@ -269,6 +306,11 @@ class IterVarAttr:
         self.prefetch_data = [t for t, _ in marks.prefetches]
         self.prefetch_offset = [o for _, o in marks.prefetches]
         self.tensor_intrin = marks.intrin
+
+
+def need_count(verb: str, steps: Any) -> None:
+    if not isinstance(steps, int) or steps < 0:
+        raise ScheduleValueError(f"{verb}-count", f"{verb} takes a number of steps, not {steps!r}")
 
 
 def _restored(text: str) -> Schedule:

@@ -297,6 +297,8 @@ def _plain(primitive: str) -> Callable[[Chosen], Made]:
 def _cache_read(c: Chosen) -> Made:
     tensor = c.stage.op.outputs[0]
     found = [s for s in c.state.consumers(c.stage.op) if tensor in s.op.inputs]
+    if not found:
+        return f"{c.stage.name} is an output that no other stage reads"
     listed = ", ".join(s.called for s in found)
     made = []
     for scope in ("local", "global", "shared"):
@@ -315,10 +317,15 @@ def _cache_write(c: Chosen) -> Made:
     ]
 
 
+def _given(stage: Stage) -> str:
+    """Why its memory is not ours to change."""
+    what = "an input" if is_input(stage) else "an output" if stage.is_output else ""
+    return what and f"{stage.name} is {what}: its memory is the caller's"
+
+
 def _set_scope(c: Chosen) -> Made:
-    if is_input(c.stage) or c.stage.is_output:
-        what = "an input" if is_input(c.stage) else "an output"
-        return f"{c.stage.name} is {what}: its memory is the caller's"
+    if theirs := _given(c.stage):
+        return theirs
     others = [x for x in SCOPES if x != (c.stage.scope or "global")]
     others.sort(key=lambda x: x not in ("global", "local"))
     name = c.stage.called
@@ -327,6 +334,8 @@ def _set_scope(c: Chosen) -> Made:
 
 def _storage_align(c: Chosen) -> Made:
     dimensions = dimensions_of(c.stage)
+    if theirs := _given(c.stage):
+        return theirs
     if not dimensions:
         return f"{c.stage.name} has no dimension to align"
     axis = c.axis if c.axis in dimensions and c.axis is not None else dimensions[max(0, len(dimensions) - 2)]
@@ -423,7 +432,8 @@ def alternatives(trace: Trace, primitive: str, args: dict[str, Any], most: int =
     if stage is None:
         return []
     near = (m for m in _candidates(state, stage, primitive, args) if not _same(m, primitive, args))
-    return list(islice((m for m in near if judge(trace, m.primitive, m.args).kind in (LEGAL, OWES)), most))
+    tried = islice(near, most + 1)  # each costs a lowering: a far one is not worth it
+    return list(islice((m for m in tried if judge(trace, m.primitive, m.args).kind in (LEGAL, OWES)), most))
 
 
 def _same(m: Move, primitive: str, args: dict[str, Any]) -> bool:
@@ -442,7 +452,8 @@ def _candidates(state: State, stage: Stage, primitive: str, args: dict[str, Any]
         if reduction:
             yield bind_move(state, stage, axis, "threadIdx.x")
         tag = getattr(args.get("thread_ivar"), "thread_tag", "") or "blockIdx.x"
-        yield from (bind_move(state, stage, a, tag) for a in stage.leaves if a is not axis)
+        others = [a for a in stage.leaves if a is not axis and a.iter_type != REDUCE]
+        yield from (bind_move(state, stage, a, tag) for a in (others[:1] if reduction else others))
     elif primitive == "split" and axis is not None:
         homes = [axis] if axis in stage.leaves else [a for a in stage.leaves if a in _made_of(stage, axis)]
         yield from (split_move(state, stage, a, f) for a in homes for f in factors(state, a)[: 6 // len(homes)])

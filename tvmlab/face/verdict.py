@@ -25,7 +25,7 @@ from ..lowering import pipeline
 from ..schedule.guard import extent
 from ..schedule.guard import name as called
 from ..schedule.scopes import is_virtual
-from ..schedule.state import State, is_input
+from ..schedule.state import State
 from ..schedule.trace import Step, Trace
 from . import exact
 
@@ -144,10 +144,9 @@ def _judged(trace: Trace, primitive: str, frozen: Frozen) -> Verdict:
 
 def change(before: Trace, after: Trace) -> Verdict:
     """What became of the loops between two traces, whatever steps lie between."""
-    by_passes = _marked(after.state)
-    old = _lowered(before, by_passes)
+    old = _lowered(before, _marked(before.state))
     try:
-        new = _loops(after, by_passes)
+        new = _loops(after, _marked(after.state))
     except LabError as e:
         return Verdict(ILLEGAL, e.message, e)
     known = {o.message for o in old.owed}

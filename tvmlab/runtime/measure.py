@@ -211,21 +211,27 @@ class Comparison:
 
 def compare(
     a: Callable[..., Any], b: Callable[..., Any], args: Sequence[Any] = (), rounds: int = 20, min_round_ms: float = 1.0,
-    b_args: Sequence[Any] | None = None,
+    b_args: Sequence[Any] | None = None, budget: float = float("inf"), on_round: Callable[[int], Any] | None = None,
 ) -> Comparison:  # fmt: skip
     """Time `a(*args)` beside `b(*b_args or *args)`: in each round both, in turn first, so that drift meets both alike.
 
-    The interval is of the median over the rounds of the ratio within a round, by resampling the rounds.
+    The interval is of the median over the rounds of the ratio within a round, by resampling the rounds. After `budget`
+    seconds no new round starts, once there are 5. `on_round` is called with the number of rounds done, off the clock.
     """
     if rounds < 3:
         raise LabError("timing", f"an interval needs at least 3 rounds, got {rounds}")
     thunks = (lambda: a(*args), lambda: b(*(args if b_args is None else b_args)))
     numbers = [_enough(t, min_round_ms * 1e-3) for t in thunks]
-    times = np.empty((rounds, 2))
+    times, start = np.empty((rounds, 2)), time.perf_counter()
     with no_garbage_collection():
         for i in range(rounds):
+            if i >= min(5, rounds) and time.perf_counter() - start > budget:
+                times = times[:i]
+                break
             for k in (0, 1) if i % 2 == 0 else (1, 0):
                 times[i, k] = seconds(thunks[k], numbers[k]) / numbers[k]
+            if on_round is not None:
+                on_round(i + 1)
     ratios = np.maximum(times[:, 0], 1e-12) / np.maximum(times[:, 1], 1e-12)
     low, high = bootstrap(ratios)
     first, second = (BenchmarkResult(tuple(map(float, times[:, k])), numbers[k]) for k in (0, 1))

@@ -164,6 +164,13 @@ class Module:
 
         return evaluate
 
+    def runner(self, *args: Any) -> Callable[[], Any]:
+        """The bare call on these arguments, which are checked once; outputs that need a copy are refused."""
+        bound = self._bind(args)
+        if bound.back:
+            raise LabError("copied-output", "an output that is not contiguous cannot be written in place")
+        return self._runner(bound)
+
     def set_num_threads(self, n: int) -> None:
         """How many threads parallel loops use from now on."""
         if not isinstance(n, int) or n < 1:

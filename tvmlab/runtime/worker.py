@@ -26,11 +26,11 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from typing import Any, Literal
 
-from .child import read_frame, write_frame
+from .child import read_frame, record, write_frame
 
 Kind = Literal["done", "error", "memory", "crash", "timeout", "cancelled", "lost"]
 FORKS = hasattr(os, "fork") and sys.platform != "darwin"
@@ -81,7 +81,7 @@ class Worker:
         self._turn, self._guard = threading.Lock(), threading.Lock()
         self._child: _Child | None = None
         self._nursery: _Nursery | None = None
-        self._job = self._cancelled = 0
+        self._stop: threading.Event | None = None  # of the job that runs
         self._closed = False
         self._owner = os.getpid()
         self._made: list[Any] = []  # what has to be ended with us
@@ -90,39 +90,55 @@ class Worker:
     # ------------------------------------------------------------ acting
 
     def run(
-        self, function: str, *args: Any, limit: float = 60.0, progress: Callable[[Any], None] | None = None
+        self,
+        function: str,
+        *args: Any,
+        limit: float = 60.0,
+        progress: Callable[[Any], None] | None = None,
+        stop: threading.Event | None = None,
     ) -> Outcome:
         """Call `function` ("module:name") in the child with `args` and a keyword `report`, and wait for its end.
 
         `limit`: seconds, from when the child has the job. `progress`: called in this thread with what the function
-        gives to `report`. Calls from several threads take turns.
+        gives to `report`. `stop`: what `cancel` knows this job by; one that is set already cancels it. Calls from
+        several threads take turns.
         """
+        stop = stop or threading.Event()
         with self._turn:
             with self._guard:
-                self._job += 1
-                job = self._job
-            start = time.monotonic()
-            why = ""
+                self._stop = stop
+            try:
+                return self._run((function, args, limit), progress, stop)
+            finally:
+                with self._guard:
+                    self._stop = None
+
+    def _run(self, what: Any, progress: Callable[[Any], None] | None, stop: threading.Event) -> Outcome:
+        start, why = time.monotonic(), ""
+        child = None
+        if not stop.is_set():
             try:
                 child = self._ready()
             except NOT_STARTED as e:
                 why = f"no process to run it in could be started: {e}"
                 self._drop(all=True)
-            if self._cancelled >= job:  # while the child was made
-                return Outcome("cancelled", text="cancelled")
-            if why:
-                return Outcome("lost", text=why)
-            outcome = self._talk(child, job, (function, args, limit), progress)
-            if outcome.kind not in ("done", "error"):
-                self._drop()
-            return Outcome(outcome.kind, outcome.value, outcome.error, outcome.text, time.monotonic() - start)
+        if stop.is_set():  # perhaps while the child was made
+            return Outcome("cancelled", text="cancelled")
+        if child is None:
+            return Outcome("lost", text=why)
+        outcome = self._talk(child, what, progress, stop)
+        if outcome.kind not in ("done", "error"):
+            self._drop()
+        return replace(outcome, seconds=time.monotonic() - start)
 
-    def cancel(self) -> bool:
-        """End the job that runs, now. False if none does."""
+    def cancel(self, stop: threading.Event | None = None) -> bool:
+        """End the job that runs, now; with `stop`, that job, now or when its turn comes. False if it does not run."""
+        if stop is not None:
+            stop.set()
         with self._guard:
-            if not self._turn.locked():
+            if self._stop is None or stop not in (None, self._stop):
                 return False
-            self._cancelled = self._job
+            self._stop.set()
             if self._child is not None:
                 self._child.kill()
         return True
@@ -171,7 +187,9 @@ class Worker:
     def _made_child(self) -> _Child:
         if not self.fork:
             return _started(self.memory, self.preload)
-        if self._nursery is None or not self._nursery.alive:
+        if self._nursery is not None and not self._nursery.alive:
+            self._drop(all=True)
+        if self._nursery is None:
             self._nursery = _Nursery(self.preload)
             self._made.append(self._nursery)
         return self._nursery.child(self.memory)
@@ -186,15 +204,15 @@ class Worker:
                 thing.close()
                 self._made.remove(thing)
 
-    def _talk(self, child: _Child, job: int, what: Any, progress: Callable[[Any], None] | None) -> Outcome:
+    def _talk(self, child: _Child, what: Any, progress: Callable[[Any], None] | None, stop: threading.Event) -> Outcome:
         """Send a job and wait for its end."""
         limit = what[2]
         try:
             child.send(what)
         except OSError:
-            return self._ended(child, job)
+            return self._ended(child, stop)
         except Exception as e:  # an argument that cannot be pickled
-            return Outcome("error", error=_record(e), text=str(e))
+            return Outcome("error", error=record(e), text=str(e))
         deadline = time.monotonic() + limit
         while True:
             try:
@@ -202,20 +220,22 @@ class Worker:
             except Empty:
                 return Outcome("timeout", text=f"it was still running after {limit:g} s and was ended")
             if message is None:
-                return self._ended(child, job)
+                return self._ended(child, stop)
             kind, content = message
             if kind == "progress":
                 if progress is not None:
                     progress(content)
-                continue
-            if self._cancelled >= job:
+                if time.monotonic() < deadline:
+                    continue
+                return Outcome("timeout", text=f"it was still running after {limit:g} s and was ended")
+            if stop.is_set():  # too late to end it, not too late to say so
                 return Outcome("cancelled", text="cancelled")
             if kind == "done":
                 return Outcome("done", value=content)
             return Outcome(kind, error=content, text=str(content["message"]))
 
-    def _ended(self, child: _Child, job: int) -> Outcome:
-        if self._cancelled >= job:
+    def _ended(self, child: _Child, stop: threading.Event) -> Outcome:
+        if stop.is_set():
             return Outcome("cancelled", text="cancelled")
         status, said = child.end(), child.said()
         if "out of memory" in said.lower() or "bad_alloc" in said:
@@ -230,16 +250,9 @@ class Worker:
 def usual_memory() -> int:
     """Three quarters of this machine's (or this container's) memory."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 8 << 30
-    with contextlib.suppress(OSError, ValueError):
-        with open("/sys/fs/cgroup/memory.max") as f:
-            total = min(total, int(f.read()))
+    with contextlib.suppress(OSError, ValueError), open("/sys/fs/cgroup/memory.max") as f:
+        total = min(total, int(f.read()))
     return int(total * 0.75)
-
-
-def _record(e: BaseException) -> dict[str, Any]:
-    from .child import record
-
-    return record(e)
 
 
 def _end_all(made: list[Any], owner: int) -> None:

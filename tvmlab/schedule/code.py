@@ -26,11 +26,19 @@ def to_code(trace: Trace, schedule: str = "s") -> str:
     return "\n".join(Writer(trace, schedule).lines())
 
 
+def calls(trace: Trace, schedule: str = "s") -> list[str]:
+    """The call of each step alone, in the names that `to_code` gives."""
+    writer = Writer(trace, schedule)
+    writer.lines()
+    return writer.calls
+
+
 class Writer:
     def __init__(self, trace: Trace, schedule: str) -> None:
         self.trace, self.s = trace, schedule
         self.names: dict[Any, str] = {}  # axes and tensors -> their variable
         self.taken: set[str] = {schedule, "te"}
+        self.calls: list[str] = []
         self.by_variable = {a.var: a for step in trace for a in _axes(step.args) if a.iter_type == THREAD}
         self.wanted = {id(a) for step in trace for a in _axes(step.args)}
 
@@ -55,7 +63,8 @@ class Writer:
         for n, step in enumerate(self.trace):
             before, after = self.trace.prefix(n).state, self.trace.prefix(n + 1)
             made += self.threads(step)
-            made.append(self.step(step, before, after.results))
+            self.calls.append(self.step(step, before, after.results))
+            made.append(self.calls[-1])
             changed = [i for i in after.state.order if before.stages.get(i) is not after.state.stages[i]]
             made += self.root_axes(after.state, changed)
         return made

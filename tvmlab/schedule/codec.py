@@ -18,12 +18,10 @@ from ..core.error import ScheduleError
 from ..core.node import IterVar
 from ..expr.tensor import Operation, Tensor
 from . import primitives
-from .layout import Layout
 from .state import State
 from .trace import Step, Trace
 
 VERSION = 1
-serial.register(Layout, lambda x: (x.variables, x.outputs, x.separators), Layout)
 
 
 def to_json(trace: Trace) -> str:

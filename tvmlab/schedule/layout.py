@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..core import serial
 from ..core.affine import NOTHING, Atom, Facts, Lin, floordiv, floormod, lin, nonneg, number, to_expr, upper
 from ..core.build import to_expr as expression
 from ..core.error import ScheduleError
@@ -136,3 +137,6 @@ class Layout:
             f"the layout ({names}) -> [{shown}] cannot be inverted: {why}",
             legal=["permutations", "i//c with i%c", "i*n + j"],
         )
+
+
+serial.register(Layout, lambda x: (x.variables, x.outputs, x.separators), Layout)

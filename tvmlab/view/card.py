@@ -1,19 +1,52 @@
-"""An error as a card: shown in its place."""
+"""An error, or a verdict, as a card: what was asked, why not, the evidence, and what can be done instead."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..core.error import LabError
-from .payload import Card
+from ..face.verdict import ILLEGAL, OWES, UNKNOWN, Verdict
+from .payload import Card, Move
+
+MOST = 3  # moves offered on a card
 
 
-def card(error: BaseException, title: str = "", where: list[str] | None = None) -> Card:
-    """What was asked, why not, what is legal instead. `where`: the ids of the loops concerned."""
-    lab = isinstance(error, LabError)
-    lines = list(error.where) if isinstance(error, LabError) else []
-    message = error.message if isinstance(error, LabError) else f"{type(error).__name__}: {error}"
+def card(
+    error: BaseException,
+    title: str = "",
+    where: Sequence[str] | None = None,
+    clash: str = "",
+    moves: Sequence[Move] = (),
+) -> Card:
+    """`where`: the ids of the loops concerned; `moves`: legal instead, each tried."""
+    if not isinstance(error, LabError):
+        return _card(title, f"{type(error).__name__}: {error}", where, clash, moves, code="error")
+    text = "\n".join([error.message, *error.where])
+    return _card(title, text, where, clash, moves, error.legal, error.hint, error.rule)
+
+
+def of_verdict(v: Verdict, title: str, where: Sequence[str] = (), moves: Sequence[Move] = ()) -> Card | None:
+    """None where there is nothing to explain."""
+    if v.kind == ILLEGAL and v.error is not None:
+        return card(v.error, f"{title} is not legal", where, v.clash, moves)
+    if v.kind == ILLEGAL:
+        return _card(f"{title} is not legal", v.reason, where, v.clash, moves, code="refused")
+    if v.kind == UNKNOWN:
+        code = v.error.rule if v.error is not None else "unknown"
+        hint = "it can be applied if you know better; the check after a run then tells"
+        return _card(f"{title}: could not decide", v.reason, where, "", moves, hint=hint, code=code)
+    if v.kind == OWES:
+        first = v.obligations[0]
+        text = "\n".join(o.message for o in v.obligations)
+        return _card(f"{title} needs another step", text, where, "", moves, first.legal, first.hint, first.rule)
+    return None
+
+
+def _card(
+    title: str, text: str, where: Sequence[str] | None, clash: str, moves: Sequence[Move], legal: Sequence[str] = (),
+    hint: str = "", code: str = "",
+) -> Card:  # fmt: skip
     return {
-        "title": title, "text": "\n".join([message, *lines]), "where": where or [], "clash": "", "moves": [],
-        "legal": list(error.legal) if isinstance(error, LabError) else [],
-        "hint": error.hint if isinstance(error, LabError) else "",
-        "code": error.rule if isinstance(error, LabError) else "error" if not lab else "",
+        "title": title, "text": text, "where": list(where or ()), "clash": clash, "moves": list(moves)[:MOST],
+        "legal": list(legal), "hint": hint, "code": code,
     }  # fmt: skip

@@ -40,6 +40,11 @@ def frame(trace: Trace) -> Frame:
     return found
 
 
+def known(trace: Trace) -> Frame | None:
+    """The frame, if it was made already."""
+    return _FRAMES.get(trace.state)
+
+
 def program(trace: Trace) -> Program:
     """The loops that a frame shows, what is owed among its notes. Raises what stands in the way of any loops."""
     return _lowered(trace)[0]

@@ -236,6 +236,18 @@ class Preview(TypedDict):
     card: Card | None
 
 
+class Drop(TypedDict):
+    """A place where a dragged row may be dropped (request "explain", what: "drops", ids: [the dragged one]).
+
+    A loop takes the place of loop `id` of its stage, those between move up; a stage is computed in loop `id`.
+    """
+
+    id: str
+    sign: Sign
+    reason: str
+    act: Act | None
+
+
 class DiffLine(TypedDict):
     """`sign`: " " kept, "+" added, "-" removed, "~" changed (only its indent or a part)."""
 
@@ -317,6 +329,7 @@ class Run(TypedDict):
     compile: float | None  # seconds, apart from the run
     baseline: float | None  # seconds of the library
     baseline_name: str
+    naive: NotRequired[float | None]  # seconds of the program before any step
     error: Card | None
     machine: str
     pinned: bool

@@ -5,7 +5,7 @@ import { ActionsPane } from "./actions/pane";
 import { CodePane } from "./code/pane";
 import { Drawers } from "./drawers/drawers";
 import { Grip } from "./grip";
-import { Header } from "./header/header";
+import { ActionBar, Header } from "./header/header";
 import { HistoryPane } from "./history/pane";
 import { useLabKeys } from "./labkeys";
 import { useLayout } from "./layout";
@@ -24,11 +24,12 @@ export function App({ root }: { root: HTMLElement }) {
     <>
       <Header />
       {width === "narrow" && <NarrowTabs />}
-      <div class="tvl-panes">
-        {width === "wide" ? <Wide /> : width === "medium" ? <Medium /> : <Narrow />}
+      <div class="tvl-stage">
+        <div class="tvl-panes">{width === "wide" ? <Wide /> : width === "medium" ? <Medium /> : <Narrow />}</div>
+        {width !== "narrow" && <HistoryPane />}
         <Drawers />
       </div>
-      {width !== "narrow" && <HistoryPane />}
+      {width === "narrow" && <ActionBar />}
       <Messages />
       <Grip root={root} />
     </>

@@ -35,7 +35,7 @@ export function goTo(root: HTMLElement, pane: string): void {
  * One tab stop for all controls in a box; arrows go from one to the next. For bars of buttons; trees and lists that
  * have their own pattern do it themselves.
  */
-export function useRoving(box: RefObject<HTMLElement>, axis: "x" | "y" | "both" = "x"): void {
+export function useRoving(box: RefObject<HTMLElement | null>, axis: "x" | "y" | "both" = "x"): void {
   useEffect(() => {
     const root = box.current;
     if (!root) return;

@@ -182,6 +182,13 @@ export interface Preview {
   card: Card | null;
 }
 
+export interface Drop {
+  id: string;
+  sign: "+" | "x" | "?" | "=";
+  reason: string;
+  act: Act | null;
+}
+
 export interface DiffLine {
   sign: " " | "+" | "-" | "~";
   line: Line;
@@ -251,6 +258,7 @@ export interface Run {
   compile: number | null;
   baseline: number | null;
   baseline_name: string;
+  naive?: number | null;
   error: Card | null;
   machine: string;
   pinned: boolean;

@@ -10,7 +10,7 @@ import { Pending } from "./pending";
 import { recall } from "./ui/remember";
 
 export type Width = "wide" | "medium" | "narrow";
-export type Drawer = "" | "workload" | "runs" | "compare" | "keys" | "legality" | "export";
+export type Drawer = "" | "workload" | "runs" | "compare" | "keys" | "legality" | "export" | "about";
 export type NarrowTab = "schedule" | "code" | "pictures" | "history";
 
 type Traits = { [K in keyof State]: Signal<State[K]> };
@@ -36,6 +36,8 @@ export interface Store extends Traits {
   preview: Signal<Preview | null>;
   /** A refusal, in the place where it was asked for: name of the action, or a pane. */
   refused: Signal<{ where: string; card: Card } | null>;
+  /** Ids of the runs picked to be compared. */
+  pair: Signal<{ a: string; b: string }>;
   /** Said by this view alone ("copied"), until the kernel says something. */
   said: Signal<string>;
   /** True between the loss of the kernel and its return. */
@@ -46,6 +48,8 @@ export interface Store extends Traits {
   letters: Signal<boolean>;
   /** An action that was asked for outside of the actions list, by its letter ("": just the list); `from`: where the focus returns. */
   wanted: Signal<{ key: string; from: "tree" | "actions" } | null>;
+  /** The loop or stage under the pointer in some pane: all panes mark it. */
+  hover: Signal<string>;
   /** Chooses loops and stages: at once in this view, a moment later in the kernel. */
   select(ids: string[]): void;
   ask(request: Ask): Promise<Reply>;
@@ -93,17 +97,20 @@ export function makeStore(host: Host): { store: Store; stop: () => void } {
     at,
     shown: computed(() => (looking.value === null ? traits.frame.value : unpacked(traits, at.value))),
     width: signal<Width>("wide"),
-    drawer: signal<Drawer>(""),
+    // A lab without an expression begins with the choice of one.
+    drawer: signal<Drawer>(host.live && traits.head.value.start ? "workload" : ""),
     tab: signal<NarrowTab>("schedule"),
     source: signal("loops"),
     picture: signal("graph"),
     preview: signal(null),
     refused: signal(null),
+    pair: signal({ a: "", b: "" }),
     said,
     lost,
     busy: pending.busy,
     letters,
     wanted: signal(null),
+    hover: signal(""),
     select(ids) {
       choosing = acting.value;
       traits.selection.value = ids;

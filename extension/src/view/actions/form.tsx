@@ -24,7 +24,8 @@ export function Form({ action, act, verdict, preview, id, onChange, onApply, onC
   const form = useRef<HTMLFormElement>(null);
   useEscape(true, onClose);
   useEffect(() => {
-    const field = form.current?.querySelector<HTMLElement>("[data-first], select, input, button");
+    const find = (what: string) => form.current?.querySelector<HTMLElement>(what);
+    const field = find("[data-first]") ?? find("select, input, button");
     field?.focus();
     if (field instanceof HTMLInputElement && field.type === "text") field.select();
   }, []);

@@ -28,8 +28,10 @@ test("align keeps the longest common part", () => {
 
 test("folded loops hide their bodies", () => {
   const lines = [line("for i", 0, "C.i"), line("for j", 1, "C.j"), line("x", 2), line("end", 0)];
-  expect(folded(lines, new Set(["C.i\n0"])).map((r) => r.kind === "line" && [r.number, r.hides])).toEqual([[1, 2], [4, 0]]);
+  expect(folded(lines, new Set(["C.i\n1"])).map((r) => r.kind === "line" && [r.number, r.hides])).toEqual([[1, 2], [4, 0]]);
   expect(folded(lines, new Set())).toHaveLength(4);
+  const twice = folded([lines[0]!, lines[0]!], new Set()).map((r) => r.key);
+  expect(new Set(twice).size).toBe(2);
 });
 
 test("unchanged stretches of a diff fold, and open one by one", () => {

@@ -11,9 +11,10 @@ const WORTH = 4; // a gap must save at least so many lines
 
 /** Lines under an indent that is folded are hidden; `closed` holds the keys of the folded lines. */
 export function folded(lines: Line[], closed: ReadonlySet<string>): Shown[] {
+  const keys = lineKeys(lines);
   const rows: Shown[] = [];
   for (let i = 0; i < lines.length; ) {
-    const key = lineKey(lines[i]!, i);
+    const key = keys[i]!;
     const hides = closed.has(key) ? bodyEnd(lines, i) - i - 1 : 0;
     rows.push({ kind: "line", line: lines[i]!, number: i + 1, sign: " ", hides, key });
     i += hides + 1;
@@ -21,9 +22,15 @@ export function folded(lines: Line[], closed: ReadonlySet<string>): Shown[] {
   return rows;
 }
 
-/** A loop keeps its fold through steps; other lines have their place only. */
-export function lineKey(line: Line, at: number): string {
-  return line.id !== undefined ? `${line.id}\n${line.d}` : `#${at}`;
+/** A loop keeps its fold through steps; other lines have their place only. A loop may be printed several times. */
+function lineKeys(lines: Line[]): string[] {
+  const times = new Map<string, number>();
+  return lines.map(({ id }, i) => {
+    if (id === undefined) return `#${i}`;
+    const time = (times.get(id) ?? 0) + 1;
+    times.set(id, time);
+    return `${id}\n${time}`;
+  });
 }
 
 /** Index just after the lines that are deeper than line `at`. */

@@ -1,19 +1,59 @@
+// The steps: where one stands, how the numbers went, and what can be changed of a step already taken.
+import "./history.css";
+import { useRef, useState } from "preact/hooks";
+import { useRoving } from "../focus";
 import { useStore } from "../store";
+import { Button } from "../ui/button";
+import { CardView } from "../ui/card";
 import { Pane } from "../ui/pane";
+import { Branches } from "./branches";
+import { Film } from "./film";
+import { StepBar } from "./stepbar";
+import { Trends } from "./trends";
 
 export function HistoryPane() {
-  const { history, act } = useStore();
+  const { width, acting, refused, act } = useStore();
+  const [open, setOpen] = useState(false);
+  const editing = acting.value && (open || width.value === "narrow");
+  const card = refused.value?.where === "history" ? refused.value.card : null;
   return (
-    <Pane name="history" title="History">
-      <ol>
-        {history.value.steps.map((step, i) => (
-          <li key={step.id}>
-            <button type="button" onClick={() => void act({ kind: "jump", cursor: i + 1 })}>
-              {step.label}
-            </button>
-          </li>
-        ))}
-      </ol>
+    <Pane name="history" title="History" tools={<Tools open={open} setOpen={setOpen} />}>
+      <Film onEdit={() => setOpen(true)} />
+      {editing && <StepBar onClose={() => setOpen(false)} />}
+      {card && (
+        <CardView card={card} onMove={(m) => void act({ kind: "apply", act: m.act }, "history")} onClose={() => (refused.value = null)} />
+      )}
+      {(!editing || width.value === "narrow") && <Trends />}
     </Pane>
+  );
+}
+
+function Tools({ open, setOpen }: { open: boolean; setOpen: (open: boolean) => void }) {
+  const { at, history, jump, runs, drawer, acting, width } = useStore();
+  const bar = useRef<HTMLDivElement>(null);
+  useRoving(bar);
+  const last = history.value.steps.length;
+  const narrow = width.value === "narrow";
+  const n = runs.value.rows.length;
+  return (
+    <div class="tvl-tools" role="toolbar" aria-label="History" ref={bar}>
+      <span class="tvl-joined">
+        <Button label="Back" icon="left" bare={narrow} hint="Look at the step before ([)" off={at.value === 0 && "This is the start"} onClick={() => void jump(at.value - 1)} />
+        <Button label="Forward" icon="right" bare={narrow} hint="Look at the next step (])" off={at.value >= last && "This is the last step"} onClick={() => void jump(at.value + 1)} />
+      </span>
+      {acting.value && !narrow && (
+        <Button
+          label="Edit step"
+          icon="edit"
+          pressed={open}
+          off={!open && at.value === 0 && "The start has nothing to edit: choose a step"}
+          onClick={() => setOpen(!open)}
+          hint="Change this step and take the later ones again (Enter)"
+        />
+      )}
+      <Branches />
+      {!narrow && <Button label={n ? `Runs ${n}` : "Runs"} onClick={() => (drawer.value = "runs")} />}
+      {!narrow && <Button label="Compare" onClick={() => (drawer.value = "compare")} />}
+    </div>
   );
 }

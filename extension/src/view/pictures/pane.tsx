@@ -1,3 +1,189 @@
+// Pictures of the schedule, each with its table.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { useAnswer, type Kind } from "../code/sources";
+import { useKeys } from "../keys";
+import type { Picture, Table } from "../payload";
+import { useStore, type Store } from "../store";
+import { toggled } from "../tree/outline";
+import { Button } from "../ui/button";
+import { CardView } from "../ui/card";
+import { Chip } from "../ui/chip";
+import { download } from "../ui/clipboard";
+import { Pane } from "../ui/pane";
+import { Spinner } from "../ui/spinner";
+import { DataTable } from "../ui/table";
+import { tabPanel, Tabs } from "../ui/tabs";
+import { Drawing } from "./drawing";
+import { metricsTable } from "./levels";
+import { MetricsView } from "./metrics";
+import { png, saveBlob, standalone } from "./save";
+import "./pictures.css";
+
+const METRICS: Kind = { kind: "metrics", label: "Metrics" };
+const ZOOMS = [0, 0.5, 0.75, 1, 1.5, 2, 3]; // 0: fitted
+
 export function PicturesPane() {
-  return null;
+  const store = useStore();
+  const kinds = useKinds(store);
+  const wanted = store.picture.value;
+  const kind = kinds.some((k) => k.kind === wanted) ? wanted : (kinds[0]?.kind ?? "");
+  const name = `${store.uid}-picture`;
+  const head = (
+    <Tabs
+      label="Pictures"
+      name={name}
+      tabs={kinds.map((k) => ({ id: k.kind, label: k.label }))}
+      current={kind}
+      onPick={(id) => (store.picture.value = id)}
+    />
+  );
+  const body = useRef<HTMLDivElement>(null);
+  const ready = useSeen(body);
+  return (
+    <Pane name="pictures" title="Pictures" head={head} of={`${store.shown.value.key} ${kind}`}>
+      <div class="tvl-pictures" role="tabpanel" id={tabPanel(name)} aria-label={kinds.find((k) => k.kind === kind)?.label} ref={body}>
+        {ready && kind && <One key={kind} store={store} kind={kind} />}
+      </div>
+    </Pane>
+  );
+}
+
+/** What can be drawn; the metrics always can. */
+function useKinds(store: Store): Kind[] {
+  const [kinds, setKinds] = useState<Kind[]>([]);
+  const acting = store.acting.value;
+  useEffect(() => {
+    let wanted = true;
+    if (!acting) {
+      const saved = (store.host.document?.pictures ?? []).map(({ kind }) => ({ kind, label: kind[0]!.toUpperCase() + kind.slice(1) }));
+      if (!kinds.length) setKinds(saved);
+      return;
+    }
+    void store.ask({ kind: "picture", what: "" }).then((reply) => wanted && Array.isArray(reply.data) && setKinds(reply.data as Kind[]));
+    return () => {
+      wanted = false;
+    };
+  }, [store, acting]);
+  return kinds.some((k) => k.kind === METRICS.kind) ? kinds : [...kinds, METRICS];
+}
+
+/** True once the pane is on the screen and the rest has been painted: the first picture takes the kernel half a second. */
+function useSeen(box: { current: HTMLElement | null }): boolean {
+  const [seen, setSeen] = useState(false);
+  useEffect(() => {
+    const later = () => ("requestIdleCallback" in window ? requestIdleCallback(() => setSeen(true), { timeout: 500 }) : setTimeout(() => setSeen(true), 50));
+    if (typeof IntersectionObserver === "undefined" || !box.current) return void later();
+    const watch = new IntersectionObserver((entries) => {
+      if (!entries.some((entry) => entry.isIntersecting)) return;
+      watch.disconnect();
+      later();
+    });
+    watch.observe(box.current);
+    return () => watch.disconnect();
+  }, []);
+  return seen;
+}
+
+function One({ store, kind }: { store: Store; kind: string }) {
+  const local = kind === METRICS.kind;
+  const { picture, card, stale, note } = usePicture(store, kind);
+  const [table, setTable] = useState(false);
+  const [about, setAbout] = useState(false);
+  const [zoom, setZoom] = useState(0);
+  const holder = useRef<HTMLDivElement>(null);
+  const metrics = store.shown.value.metrics;
+  const twin: Table | undefined = local ? metricsTable(metrics) : picture?.table;
+  const svg = () => holder.current?.querySelector<SVGSVGElement>("svg") ?? null;
+  const file = `${store.head.value.title || "schedule"} ${kind}`;
+  const pick = (id: string, more = false) => store.select(more ? toggled(store.selection.value, id) : [id]);
+  const savePng = async () => {
+    const drawn = svg();
+    const blob = drawn && (await png(drawn, getComputedStyle(drawn.closest(".tvl")!).backgroundColor).catch(() => null));
+    if (blob) saveBlob(`${file}.png`, blob);
+    else store.said.value = "The browser could not make a PNG of it.";
+  };
+  const nearer = (by: number) => setZoom(ZOOMS[Math.max(1, Math.min(ZOOMS.length - 1, (zoom ? ZOOMS.indexOf(zoom) : 3) + by))]!);
+  useKeys("pictures", {
+    t: { does: "table instead of the picture, and back", run: () => setTable(!table) },
+    "+": { does: "larger; - smaller, 0 fitted", run: () => (local ? false : nearer(1)) },
+    "-": () => (local ? false : nearer(-1)),
+    "0": () => setZoom(0),
+  });
+  const text = ABOUT.get(kind) ?? picture?.about ?? "";
+  return (
+    <>
+      <div class="tvl-code-bar">
+        <Button kind="quiet" label="Table" hint="t" pressed={table} onClick={() => setTable(!table)} />
+        <Button kind="quiet" label="SVG" hint="save as SVG" off={table && "show the picture first"} onClick={() => svg() && download(`${file}.svg`, standalone(svg()!), "image/svg+xml")} />
+        <Button kind="quiet" label="PNG" hint="save as PNG" off={table && "show the picture first"} onClick={() => void savePng()} />
+        {picture?.dot && <Button kind="quiet" label="DOT" hint="save the graph's text" onClick={() => download(`${file}.dot`, picture.dot!)} />}
+        <Button kind="quiet" icon="info" label="About" hint="what am I looking at?" pressed={about} onClick={() => setAbout(!about)} />
+        {!local && !table && (
+          <span class="tvl-zoom" role="group" aria-label="Size">
+            <Button kind="quiet" label="−" hint="smaller (-)" attrs={{ "aria-label": "Smaller" }} onClick={() => nearer(-1)} />
+            <Button kind="quiet" label="Fit" hint="0" pressed={zoom === 0} onClick={() => setZoom(0)} />
+            <Button kind="quiet" label="+" hint="larger (+)" attrs={{ "aria-label": "Larger" }} onClick={() => nearer(1)} />
+          </span>
+        )}
+        {stale && <Spinner label="the picture of this step is on its way" />}
+      </div>
+      {about && (
+        <p class="tvl-note">
+          {text} {(local || picture?.how) && <Chip>{local ? "modelled" : picture!.how}</Chip>}
+        </p>
+      )}
+      {note && <p class="tvl-note">{note}</p>}
+      {card && <CardView card={card} onShow={(ids) => store.select(ids)} />}
+      <div class={`tvl-picture${stale ? " tvl-stale-text" : ""}`} tabIndex={0} role="group" aria-label="The picture; it scrolls">
+        {table && twin ? (
+          <DataTable table={twin} onPick={(id) => pick(id)} />
+        ) : local ? (
+          <div ref={holder} onClick={(event) => {
+            const id = (event.target as Element).closest("[data-id]")?.getAttribute("data-id");
+            if (id) pick(id, event.ctrlKey || event.metaKey || event.shiftKey);
+          }}>
+            <MetricsView store={store} metrics={metrics} />
+          </div>
+        ) : picture ? (
+          <Drawing
+            svg={picture.svg}
+            label={`${picture.table.title || kind}. The table says the same.`}
+            zoom={zoom}
+            selected={store.selection.value}
+            hover={store.hover.value}
+            onPick={pick}
+            onHover={(id) => (store.hover.value = id)}
+            holder={holder}
+          />
+        ) : stale ? (
+          <p class="tvl-empty">Drawing …</p>
+        ) : null}
+      </div>
+    </>
+  );
+}
+
+const ABOUT = new Map([
+  [
+    METRICS.kind,
+    "A row per loop: the thick bar is how many distinct bytes its body touches while the loop runs once, the thin one how many it loads and stores. " +
+      "A loop whose thick bar ends before a cache's line works inside of that cache. The numbers come from the program alone, nothing was run.",
+  ],
+]);
+
+function usePicture(store: Store, kind: string) {
+  const { frame, head, at, history, host, acting } = store;
+  const local = kind === METRICS.kind;
+  const key = `${(acting.value ? frame : store.shown).value.key}\n${head.value.machine}\n${runsKey(store, kind)}\n${kind}`;
+  const answer = useAnswer<Picture>(store, local || !acting.value ? "" : key, { kind: "picture", what: kind });
+  if (local) return { picture: null, card: null, stale: false, note: "" };
+  if (acting.value) return { picture: answer.data, card: answer.card, stale: answer.stale, note: "" };
+  const saved = host.document?.pictures.find((p) => p.kind === kind) ?? answer.data;
+  const note = at.value === history.value.cursor ? "" : "This picture was saved for the last step only; tree, loops and metrics are of the step you look at.";
+  return { picture: saved ?? null, card: null, stale: false, note };
+}
+
+/** Measured points are part of a roofline: it is drawn again when a run is done. */
+function runsKey(store: Store, kind: string): string {
+  return kind === "roofline" ? store.runs.value.rows.map((run) => `${run.id}${run.state}${run.pinned}`).join() : "";
 }

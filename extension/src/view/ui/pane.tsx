@@ -11,7 +11,7 @@ interface Props {
   head?: ComponentChildren;
   of?: unknown;
   class?: string;
-  body?: RefObject<HTMLDivElement>;
+  body?: RefObject<HTMLDivElement | null>;
   children: ComponentChildren;
 }
 

@@ -2,6 +2,7 @@
 import type { Table } from "../payload";
 
 export function DataTable({ table, onPick }: { table: Table; onPick?: (id: string) => void }) {
+  const numbers = table.head.map((_, c) => c > 0 && table.rows.some((row) => isNumber(row[c] ?? "")));
   return (
     <div class="tvl-scroll">
       <table class="tvl-table">
@@ -9,7 +10,7 @@ export function DataTable({ table, onPick }: { table: Table; onPick?: (id: strin
         <thead>
           <tr>
             {table.head.map((h, i) => (
-              <th key={i} scope="col">
+              <th key={i} scope="col" class={numbers[i] ? "tvl-number" : ""}>
                 {h}
               </th>
             ))}
@@ -21,7 +22,7 @@ export function DataTable({ table, onPick }: { table: Table; onPick?: (id: strin
               {row.map((cell, c) => {
                 const id = table.ids?.[r];
                 return (
-                  <td key={c} class={isNumber(cell) ? "tvl-number" : ""}>
+                  <td key={c} class={numbers[c] ? "tvl-number" : ""}>
                     {c === 0 && id && onPick ? (
                       <button type="button" class="tvl-link" onClick={() => onPick(id)}>
                         {cell}

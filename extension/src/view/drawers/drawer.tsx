@@ -1,0 +1,46 @@
+// The frame of a drawer: over the panes, never over the header; Esc closes it and gives the focus back.
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { useEscape } from "../keys";
+import { useStore } from "../store";
+import { Boundary } from "../ui/boundary";
+import { Button } from "../ui/button";
+
+interface Props {
+  title: string;
+  size?: "small" | "large";
+  tools?: ComponentChildren;
+  foot?: ComponentChildren;
+  children: ComponentChildren;
+}
+
+export function Drawer({ title, size = "small", tools, foot, children }: Props) {
+  const { drawer } = useStore();
+  const box = useRef<HTMLElement>(null);
+  const close = () => (drawer.value = "");
+  useEscape(true, close);
+  useEffect(() => {
+    const had = document.activeElement;
+    const first = box.current?.querySelector<HTMLElement>("[data-first]");
+    (first ?? box.current)?.focus({ preventScroll: true });
+    return () => {
+      const inside = box.current?.contains(document.activeElement) ?? document.activeElement === document.body;
+      if (inside && had instanceof HTMLElement && had.isConnected) had.focus({ preventScroll: true });
+    };
+  }, []);
+  return (
+    <section class={`tvl-drawer tvl-drawer-${size}`} role="dialog" aria-label={title} data-pane="drawer" tabIndex={-1} ref={box}>
+      <div class="tvl-bar">
+        <h2>{title}</h2>
+        <div class="tvl-tools">
+          {tools}
+          <Button label="Close" icon="close" kind="quiet" hint="Close (Esc)" onClick={close} />
+        </div>
+      </div>
+      <div class="tvl-drawer-body">
+        <Boundary name={`drawer ${title}`}>{children}</Boundary>
+      </div>
+      {foot && <div class="tvl-drawer-foot">{foot}</div>}
+    </section>
+  );
+}

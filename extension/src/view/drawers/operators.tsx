@@ -1,0 +1,114 @@
+import { useState } from "preact/hooks";
+import type { Drawer as Catalogue, Field, Workload } from "../payload";
+import { useStore } from "../store";
+import { Button } from "../ui/button";
+import { CardView } from "../ui/card";
+import { read } from "../ui/param";
+
+type Values = Map<string, unknown>;
+
+const valuesOf = (workload: Workload | undefined): Values => new Map(workload?.fields.map((f) => [f.name, f.value]));
+
+/** The catalogue: one operator is picked, its sizes can be changed. */
+export function Operators({ catalogue }: { catalogue: Catalogue }) {
+  const { act, drawer, refused, uid } = useStore();
+  const { workloads } = catalogue;
+  const first = workloads.find((w) => w.name === catalogue.current) ?? workloads[0];
+  const [picked, setPicked] = useState(first?.name ?? "");
+  const [values, setValues] = useState<Values>(valuesOf(first));
+  const [starting, setStarting] = useState(false);
+  const workload = workloads.find((w) => w.name === picked);
+  const pick = (next: Workload) => {
+    setPicked(next.name);
+    setValues(valuesOf(next));
+    refused.value = null;
+  };
+  const start = async () => {
+    setStarting(true);
+    const done = await act({ kind: "start", what: picked, values: Object.fromEntries(values) }, "workload");
+    setStarting(false);
+    if (done) drawer.value = "";
+  };
+  const card = refused.value?.where === "workload" ? refused.value.card : null;
+  return (
+    <form
+      class="tvl-operators"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void start();
+      }}
+    >
+      <fieldset>
+        <legend class="tvl-hidden">Operator</legend>
+        {workloads.map((w) => (
+          <label key={w.name} class={w.name === picked ? "tvl-picked" : ""}>
+            <input
+              type="radio"
+              name={`${uid}-operator`}
+              checked={w.name === picked}
+              data-first={w.name === picked ? "" : undefined}
+              onChange={() => pick(w)}
+            />
+            <span>
+              <b>{w.label}</b>
+              <small>{w.text}</small>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      {workload && workload.presets.length > 0 && (
+        <p class="tvl-row tvl-gap">
+          <span class="tvl-soft-text">Sizes</span>
+          {workload.presets.map((p) => (
+            <Button key={p.name} label={p.name} onClick={() => setValues(new Map([...values, ...Object.entries(p.values)]))} />
+          ))}
+        </p>
+      )}
+      {workload && (
+        <div class="tvl-fields">
+          {workload.fields.map((field) => (
+            <FieldRow
+              key={`${picked} ${field.name}`}
+              field={field}
+              value={values.get(field.name)}
+              onChange={(v) => setValues(new Map(values).set(field.name, v))}
+            />
+          ))}
+        </div>
+      )}
+      {card && <CardView card={card} />}
+      <p class="tvl-row tvl-gap">
+        <button type="submit" class="tvl-button tvl-main" aria-disabled={starting || !picked}>
+          {starting ? "Starting" : "Start"}
+        </button>
+      </p>
+    </form>
+  );
+}
+
+function FieldRow({ field, value, onChange }: { field: Field; value: unknown; onChange: (value: unknown) => void }) {
+  return (
+    <label class="tvl-field">
+      <span>{field.label}</span>
+      {field.kind === "bool" ? (
+        <input type="checkbox" checked={!!value} onChange={(e) => onChange(e.currentTarget.checked)} />
+      ) : field.kind === "choice" ? (
+        <select value={String(value)} onChange={(e) => onChange(field.choices.find((c) => String(c) === e.currentTarget.value))}>
+          {field.choices.map((c) => (
+            <option key={String(c)} value={String(c)}>
+              {String(c)}
+            </option>
+          ))}
+        </select>
+      ) : (
+        <input
+          type="text"
+          inputMode="numeric"
+          autocomplete="off"
+          value={String(value ?? "")}
+          onInput={(e) => onChange(read(e.currentTarget.value))}
+        />
+      )}
+    </label>
+  );
+}

@@ -1,0 +1,145 @@
+// The film strip: a listbox with one tab stop. Arrows travel in time, Enter edits, Down and Up unfold and fold a recipe.
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useKeys } from "../keys";
+import type { Worth } from "../payload";
+import { useStore } from "../store";
+import { seconds } from "../ui/format";
+import { cards, type Card } from "./strip";
+
+export function Film({ onEdit }: { onEdit: () => void }) {
+  const { history, at, jump, uid, runs, acting, act } = useStore();
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const box = useRef<HTMLDivElement>(null);
+  const all = cards(history.value, at.value, open);
+  const now = all.findIndex((c) => c.at >= at.value);
+  const current = all[now]!;
+  const worth = new Map(runs.value.ablation.map((w) => [w.id, w]));
+  const id = (card: Card | undefined) => `${uid}-step-${card?.at ?? 0}`;
+  const go = (to: number) => all[to] && void jump(all[to]!.at);
+  const fold = (group: string, unfold: boolean) => {
+    const next = new Set(open);
+    if (unfold) next.add(group);
+    else next.delete(group);
+    setOpen(next);
+  };
+  /** Keys of the strip only where the strip has the focus, not a button beside it. */
+  const here = (run: () => unknown) => (event: KeyboardEvent) => (event.target === box.current ? void run() : false);
+  const step = current.folded ? undefined : current.steps[0];
+  const move = (by: 1 | -1) => step && acting.value && void act({ kind: "move", step: step.id, to: at.value - 1 + by }, "history");
+  useKeys("history", {
+    ArrowLeft: { does: "previous step", run: here(() => go(now - 1)) },
+    ArrowRight: { does: "next step", run: here(() => go(now + 1)) },
+    Home: { does: "start", run: here(() => go(0)) },
+    End: { does: "last step", run: here(() => go(all.length - 1)) },
+    ArrowDown: { does: "unfold a recipe", run: here(() => current.folded && fold(current.group, true)) },
+    ArrowUp: { does: "fold a recipe", run: here(() => current.group && foldAway(current)) },
+    Enter: { does: "edit this step", run: here(() => acting.value && at.value > 0 && onEdit()) },
+    "Alt+ArrowLeft": { does: "move this step earlier", run: here(() => move(-1)) },
+    "Alt+ArrowRight": { does: "move this step later", run: here(() => move(1)) },
+    Delete: { does: "delete this step", run: here(() => step && acting.value && act({ kind: "delete", step: step.id }, "history")) },
+  });
+  function foldAway(card: Card) {
+    const end = history.value.steps.reduce((last, s, i) => (s.group === card.group ? i + 1 : last), 0);
+    fold(card.group, false);
+    if (at.value !== end) void jump(end);
+  }
+  useLayoutEffect(() => {
+    const element = box.current?.querySelector<HTMLElement>("[aria-current]");
+    const strip = box.current;
+    if (!element || !strip) return;
+    // Only the strip scrolls, never the notebook.
+    const left = element.offsetLeft - strip.clientWidth / 2 + element.offsetWidth / 2;
+    strip.scrollTo?.({ left, behavior: "smooth" });
+  }, [at.value, all.length]);
+  return (
+    <div
+      class="tvl-film"
+      role="listbox"
+      aria-label="Steps"
+      aria-orientation="horizontal"
+      tabIndex={0}
+      aria-activedescendant={id(current)}
+      ref={box}
+    >
+      {all.map((card) => (
+        <Frame
+          key={`${card.from} ${card.to}`}
+          card={card}
+          id={id(card)}
+          at={at.value}
+          worth={card.folded ? undefined : worth.get(card.steps[0]?.id ?? "")}
+          start={history.value.start_seconds}
+          onPick={() => void jump(card.at)}
+          onEdit={onEdit}
+          onFold={() => (card.folded ? fold(card.group, true) : foldAway(card))}
+        />
+      ))}
+    </div>
+  );
+}
+
+interface FrameProps {
+  card: Card;
+  id: string;
+  at: number;
+  worth: Worth | undefined;
+  start: number | null;
+  onPick: () => void;
+  onEdit: () => void;
+  onFold: () => void;
+}
+
+function Frame({ card, id, at, worth, start, onPick, onEdit, onFold }: FrameProps) {
+  const step = card.steps.at(-1);
+  const time = card.at === 0 ? start : (step?.seconds ?? null);
+  const status = card.steps.some((s) => s.status === "parked") ? "parked" : !card.folded && step?.status === "same" ? "same" : "ok";
+  const here = at >= card.from && at <= card.to;
+  const range = card.from === card.to ? String(card.at) : `${card.from}–${card.to}`;
+  const reason = card.steps.find((s) => s.status !== "ok")?.reason ?? "";
+  const origin = step && !card.folded && step.origin.kind !== "widget" ? step.origin.label : "";
+  const note = !card.folded ? (step?.note ?? "") : "";
+  const words = [card.folded ? `recipe, ${card.steps.length} steps` : (step?.code ?? "before any step"), origin, reason, note];
+  return (
+    <div
+      role="option"
+      id={id}
+      class={`tvl-frame tvl-frame-${status} ${at < card.from ? "tvl-frame-later" : ""} ${card.group ? "tvl-frame-group" : ""}`}
+      aria-selected={here}
+      aria-current={here ? "step" : undefined}
+      aria-label={spoken(card, status, reason, time, worth)}
+      title={words.filter(Boolean).join("\n")}
+      onClick={onPick}
+      onDblClick={onEdit}
+    >
+      <span class="tvl-frame-top">
+        <i>{range}</i>
+        <b>{card.label}</b>
+        {status === "same" && <em class="tvl-tone-noeffect">=</em>}
+        {status === "parked" && <em class="tvl-tone-unknown">parked</em>}
+        {(card.folded || card.heads) && (
+          <span
+            class="tvl-fold"
+            aria-hidden="true"
+            title={card.folded ? "Unfold (↓)" : "Fold (↑)"}
+            onClick={(event) => {
+              event.stopPropagation();
+              onFold();
+            }}
+          >
+            {card.folded ? `▸ ${card.steps.length}` : "◂"}
+          </span>
+        )}
+      </span>
+      <small>
+        {time !== null ? <b>{seconds(time)}</b> : <span>{origin || (card.folded ? "recipe" : " ")}</span>}
+        {worth && <span class="tvl-tone-accent"> {worth.text}</span>}
+      </small>
+    </div>
+  );
+}
+
+function spoken(card: Card, status: string, reason: string, time: number | null, worth: Worth | undefined): string {
+  const what = card.folded ? `steps ${card.from} to ${card.to}, recipe ${card.label}` : card.at === 0 ? "start" : `step ${card.at}, ${card.label}`;
+  const mark = status === "parked" ? `parked: ${reason}` : status === "same" ? `no effect: ${reason}` : "";
+  return [what, mark, time !== null ? `${seconds(time)} measured` : "", worth?.text ?? ""].filter(Boolean).join(", ");
+}

@@ -1,0 +1,111 @@
+// What can be changed of the step that is looked at. Enter takes it and the later ones again.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { useEscape } from "../keys";
+import type { StepInfo } from "../payload";
+import { useStore } from "../store";
+import { Button } from "../ui/button";
+import { ParamField } from "../ui/param";
+
+export function StepBar({ onClose }: { onClose: () => void }) {
+  const { history, at, width } = useStore();
+  const step = history.value.steps[at.value - 1];
+  useEscape(width.value !== "narrow", onClose);
+  if (!step) return <p class="tvl-stepbar tvl-soft-text">Choose a step to change it.</p>;
+  return <Editor key={step.id} step={step} at={at.value} />;
+}
+
+function Editor({ step, at }: { step: StepInfo; at: number }) {
+  const { act, history, uid, width } = useStore();
+  const [changed, setChanged] = useState<ReadonlyMap<string, unknown>>(new Map());
+  const box = useRef<HTMLFormElement>(null);
+  const { steps } = history.value;
+  const later = steps.length - at;
+  const narrow = width.value === "narrow";
+  useEffect(() => {
+    if (!narrow) box.current?.querySelector<HTMLElement>("input, select, button")?.focus({ preventScroll: true });
+  }, []);
+  const to = (kind: "delete" | "retry") => void act({ kind, step: step.id }, "history");
+  const apply = async () => {
+    if (!changed.size) return;
+    if (await act({ kind: "edit", step: step.id, values: Object.fromEntries(changed) }, "history")) setChanged(new Map());
+  };
+  return (
+    <form
+      class="tvl-stepbar"
+      aria-label={`Step ${at}`}
+      ref={box}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void apply();
+      }}
+    >
+      <div class="tvl-row tvl-grow">
+        <code title={step.origin.label}>{step.code}</code>
+        {step.params.map((param) => (
+          <ParamField
+            key={param.name}
+            id={`${uid}-edit-${param.name}`}
+            param={param}
+            value={changed.has(param.name) ? changed.get(param.name) : param.value}
+            onChange={(value) => setChanged(new Map(changed).set(param.name, value))}
+          />
+        ))}
+        {step.params.length > 0 && (
+          <button type="submit" class="tvl-button tvl-main" aria-disabled={!changed.size}>
+            {later ? `Change, and take ${later} again` : "Change"}
+          </button>
+        )}
+        {step.status === "parked" && <Button label="Try again" onClick={() => to("retry")} />}
+      </div>
+      <div class="tvl-row">
+        <Said label="Name" value={step.name} empty={step.label} onSet={(text) => void act({ kind: "rename", step: step.id, text }, "history")} />
+        <Said label="Note" value={step.note} empty="" onSet={(text) => void act({ kind: "note", step: step.id, text }, "history")} />
+        <span class="tvl-joined">
+          <Button label="Earlier" icon="left" hint="Move it earlier (Alt+←)" off={at === 1 && "It is the first step"} onClick={() => void act({ kind: "move", step: step.id, to: at - 2 }, "history")} />
+          <Button label="Later" icon="right" hint="Move it later (Alt+→)" off={at === steps.length && "It is the last step"} onClick={() => void act({ kind: "move", step: step.id, to: at }, "history")} />
+        </span>
+        <Button label="Branch here" icon="branch" hint="Go on from here on a new branch; the steps after it stay where they are" onClick={() => void act({ kind: "branch", step: step.id }, "history")} />
+        <Button label="Delete" icon="bin" kind="danger" onClick={() => to("delete")} />
+      </div>
+      {step.reason && (
+        <p class={step.status === "parked" ? "tvl-tone-unknown" : "tvl-soft-text"}>
+          {step.status === "parked" ? "Parked: " : "No effect: "}
+          {step.reason}
+        </p>
+      )}
+    </form>
+  );
+}
+
+interface SaidProps {
+  label: string;
+  value: string;
+  empty: string;
+  onSet: (text: string) => void;
+}
+
+/** Text that is sent when it is left or confirmed. */
+function Said({ label, value, empty, onSet }: SaidProps) {
+  const [text, setText] = useState<string | null>(null);
+  const send = () => {
+    if (text !== null && text !== value) onSet(text);
+    setText(null);
+  };
+  return (
+    <label class="tvl-field">
+      <span>{label}</span>
+      <input
+        type="text"
+        value={text ?? value}
+        placeholder={empty}
+        onInput={(e) => setText(e.currentTarget.value)}
+        onBlur={send}
+        onKeyDown={(e) => {
+          if (e.key !== "Enter" || e.shiftKey) return;
+          e.preventDefault();
+          send();
+        }}
+      />
+    </label>
+  );
+}

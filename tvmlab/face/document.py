@@ -1,0 +1,481 @@
+"""The history of a schedule, shared by all who act on it: code, labs, loaded files.
+
+    document = Document.of(s)           always the same one for the same schedule
+    document.apply("split", {...})      a step; also every s[C].split(...) is one
+    document.undo(); document.jump(2)   moves the cursor; nothing is ever deleted by it
+    document.edit("e2", {"factor": 32}) the later steps follow; those that do not apply wait, with the reason
+
+The schedule's trace is that of the steps up to the cursor: an act here advances the schedule, an act on the schedule
+advances this. A step that does not apply where it stands is parked: it is passed over, and comes back by itself when a
+later change lets it apply again. A new step after an undo starts a branch; the steps that were undone stay on theirs.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..core.error import LabError, ScheduleError, ScheduleValueError
+from ..schedule import primitives
+from ..schedule.code import calls
+from ..schedule.trace import Step, Trace, operations
+from . import history_edit
+from .history import Branch, Entry, Point, Ref, start
+from .history_codec import decode, encode, key
+from .history_known import Known
+from .history_replay import replayed, taken
+from .history_words import label
+from .origins import origin
+from .sandbox import changes
+
+if TYPE_CHECKING:
+    from .handle import Schedule
+
+Observer = Callable[["Document"], Any]
+
+
+class Document:
+    """The history of one schedule. Not thread-safe: act on it where the schedule is acted on.
+
+    `entries`: the steps of the current branch, applied or parked. `cursor`: how many of them are in force, parked ones
+    counted. `branches`: all lines of steps, the current one too.
+    """
+
+    def __init__(self, schedule: Schedule) -> None:
+        """For `Document.of`, which makes one per schedule."""
+        self.schedule = schedule
+        self.root = schedule.trace.prefix(0)
+        self.known = Known()
+        self.branches = [Branch("b1", "branch 1", (), 0, [start(self.root)])]
+        self.current = self.branches[0]
+        self.cursor = 0
+        self.seconds: dict[str, float] = {}  # measured, by `key_at`
+        self.given = ""  # of one that was loaded: what was kept and what was not known
+        self.extra: dict[str, Any] = {}  # what a newer version saved with it
+        self.made = 0  # ids given out
+        self._group = ""
+        self._held: list[bool] | None = None  # inside `together`: what there is to tell of
+        self._observers: list[Observer] = []
+        self.known.place(self.point)
+
+    @staticmethod
+    def of(schedule: Schedule) -> Document:
+        """The document of a schedule: made when first asked for, then always the same."""
+        if schedule.document is None:
+            schedule.document = Document(schedule)
+            schedule.document.follow()
+        return schedule.document
+
+    # ------------------------------------------------------------ looking
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The steps of the current branch, each parked or not as it now stands."""
+        return self.current.entries if self.points else ()
+
+    @property
+    def points(self) -> list[Point]:
+        """The places along the current branch, the start included."""
+        if self.current.points is None:
+            self._replay(self.current, 0)
+        return self.current.points or []
+
+    @property
+    def point(self) -> Point:
+        return self.points[self.cursor]
+
+    def trace_at(self, cursor: int) -> Trace:
+        """The trace after `cursor` steps of the current branch."""
+        return self.points[self._place(cursor)].trace
+
+    def key_at(self, cursor: int) -> str:
+        """Equal for equal steps on equal expressions, in this document and when it was saved and loaded."""
+        return key(self.root, self.known.table, self.entries[: self._place(cursor)])
+
+    def measured(self, seconds: float, cursor: int | None = None) -> None:
+        """Remember how long a run took after `cursor` steps; it is forgotten for steps that change."""
+        self.seconds[self.key_at(self.cursor if cursor is None else cursor)] = seconds
+        self._changed()
+
+    def seconds_at(self, cursor: int) -> float | None:
+        return self.seconds.get(self.key_at(cursor))
+
+    def numbers(self) -> list[int]:
+        """For each step of the trace at the cursor, in order, its number in the history (1, 2, ...): parked count."""
+        return [n for n, e in enumerate(self.entries[: self.cursor], 1) if not e.parked]
+
+    def entry(self, id: str) -> Entry:
+        """The step of that id on the current branch."""
+        return self.entries[self.index(id)]
+
+    def index(self, id: str) -> int:
+        """Its position on the current branch, from 0."""
+        found = self.current.index(id)
+        if found is None:
+            raise ScheduleError("no-such-step", f"there is no step {id!r} here", legal=[e.id for e in self.entries])
+        return found
+
+    def arguments(self, index: int, only: Sequence[str] | None = None) -> dict[str, Any]:
+        """The arguments of the step at `index` (from 0), as the primitive takes them there; raises for what is gone."""
+        args = self.entries[index].args
+        wanted = {p: v for p, v in args.items() if only is None or p in only}
+        return decode(wanted, self.points[index], self.known.table, self._missing(self.entries[:index]))
+
+    def observe(self, f: Observer) -> Callable[[], None]:
+        """`f(document)` is called after every change; returns what ends that."""
+        self._observers.append(f)
+
+        def unobserve() -> None:
+            self._observers[:] = [x for x in self._observers if x is not f]
+
+        return unobserve
+
+    # ------------------------------------------------------------ taking steps
+
+    @changes
+    def apply(
+        self,
+        primitive: str,
+        args: Mapping[str, Any],
+        via: str = "widget",
+        names: Sequence[str] = (),
+        evidence: str = "",
+    ) -> Any:
+        """Take one step at the cursor; returns what the primitive returns. One that is refused changes nothing.
+
+        `args`: by parameter, as the primitive takes them: stages by number, axes, tensors, numbers.
+        """
+        prepared = primitives.prepare(primitive, self.point.trace.state, args)
+        trace = self.point.trace + Step(primitive, prepared, None, tuple(names))
+        results = trace.results  # refused steps raise here
+        self._append([trace], via, evidence)
+        return results
+
+    def follow(self) -> None:
+        """The schedule went on by itself (a line of code): what it did becomes steps here."""
+        places = {id(p.trace): n for n, p in enumerate(self.points)}
+        new: list[Trace] = []
+        node: Trace | None = self.schedule.trace
+        while node is not None and id(node) not in places:
+            new.append(node)
+            node = node.parent
+        if node is None:
+            self._adopt(new.pop())
+            self.cursor = 0
+        else:
+            at = self.cursor if node is self.point.trace else places[id(node)]
+            if not new and at == self.cursor:
+                return
+            self.cursor = at
+        self._append(new[::-1])
+
+    @contextmanager
+    def together(self, name: str) -> Iterator[None]:
+        """The steps taken inside are one recipe of that name: all or, when one is refused, none; undone together."""
+        branch, branches, cursor = self.current, list(self.branches), self.cursor
+        entries, points = branch.entries, list(self.points)
+        held, group = self._held, self._group
+        self._held, self._group = [], f"{name}#{self._new_id('g')}"
+        try:
+            yield
+        except BaseException:
+            self.current, self.branches, self.cursor = branch, branches, cursor
+            branch.entries, branch.points = entries, points
+            self.schedule.advance(self.point.trace)
+            self._held = []
+            raise
+        finally:
+            changed, self._held, self._group = self._held, held, group
+            if changed:
+                self._changed()
+
+    # ------------------------------------------------------------ moving the cursor
+
+    def undo(self) -> bool:
+        """Back over the last step that is in force (over a whole recipe); False at the start."""
+        at = self.current.last_before(self.cursor)
+        if at is None:
+            return False
+        group = self.entries[at].group
+        while group and at and self.entries[at - 1].group == group:
+            at -= 1
+        self.jump(at)
+        return True
+
+    def redo(self) -> bool:
+        """Forward over the next step that applies (over a whole recipe); False at the end."""
+        at = self.current.next_after(self.cursor)
+        if at is None:
+            return False
+        group = self.entries[at - 1].group
+        while group and at < len(self.entries) and self.entries[at].group == group:
+            at += 1
+        self.jump(at)
+        return True
+
+    def back(self, steps: int) -> int:
+        """Back over so many steps in force, one by one; returns how many there were."""
+        return self._go(steps, self.current.last_before)
+
+    def forward(self, steps: int) -> int:
+        """Forward over so many steps that apply, one by one; returns how many there were."""
+        return self._go(steps, self.current.next_after)
+
+    @changes
+    def jump(self, cursor: int) -> None:
+        """Look at (and go on from) the place after `cursor` steps."""
+        if self._place(cursor) != self.cursor:
+            self.cursor = cursor
+            self._changed()
+
+    def _go(self, steps: int, next_: Callable[[int], int | None]) -> int:
+        at, done = self.cursor, 0
+        while done < steps and (further := next_(at)) is not None:
+            at, done = further, done + 1
+        self.jump(at)
+        return done
+
+    def _place(self, cursor: Any) -> int:
+        if not isinstance(cursor, int) or not 0 <= cursor <= len(self.entries):
+            raise ScheduleValueError("no-such-place", f"there are {len(self.entries)} steps, and no place {cursor!r}")
+        return cursor
+
+    # ------------------------------------------------------------ changing steps
+
+    @changes
+    def edit(self, id: str, values: Mapping[str, Any]) -> None:
+        """Give a step other arguments; the later ones follow.
+
+        `values`: by parameter; numbers, text, axes and tensors of the schedule before the step, or {"axis": path},
+        {"stage": name}, {"tensor": name}; None takes an argument away. Refused: values with which the step itself
+        does not apply. Later steps that do not apply any more are parked.
+        """
+        at = self.index(id)
+        entry = self.entries[at]
+        history_edit.need_known(entry)
+        point = self.points[at]
+        missing = self._missing(self.entries[:at])
+        args = history_edit.arguments(entry, values, point, lambda a: decode(a, point, self.known.table, missing))
+        made = replace(entry, args={**encode(entry.primitive, args, point, self.known.table)})
+        taken(self.known, made, point, self._missing(self.entries[:at]))
+        self._put([*self.entries[:at], made, *self.entries[at + 1 :]], self.cursor, at)
+
+    @changes
+    def delete(self, id: str) -> None:
+        """Take a step (or a branch that is not the current one) out of the history."""
+        if (branch := self._branch(id)) is not None:
+            return self._drop(branch)
+        at = self.index(id)
+        rest = [*self.entries[:at], *self.entries[at + 1 :]]
+        self._put(rest, self.cursor - (at < self.cursor), at)
+        return None
+
+    @changes
+    def move(self, id: str, to: int) -> None:
+        """Put a step at position `to` (from 0) of the branch. Refused where it does not apply itself."""
+        at, entry = self.index(id), self.entry(id)
+        if not isinstance(to, int) or not 0 <= to < len(self.entries):
+            raise ScheduleValueError("no-such-place", f"there is no place {to!r}: there are {len(self.entries)} steps")
+        rest = [*self.entries[:at], *self.entries[at + 1 :]]
+        first = min(at, to)
+        entries = [*rest[:to], entry, *rest[to:]]
+        if not entry.parked:
+            before, points = replayed(self.known, entries[:first], entries[first:to], self.points[first], self._missing)
+            taken(self.known, entry, points[-1], self._missing(before))
+        self._put(entries, self.cursor, first)
+
+    @changes
+    def retry(self, id: str) -> None:
+        """Try a parked step again where it stands; what it still says is raised."""
+        at = self.index(id)
+        taken(self.known, self.entries[at], self.points[at], self._missing(self.entries[:at]))
+        self._put(list(self.entries), self.cursor, at)
+
+    @changes
+    def rename(self, id: str, name: str) -> None:
+        """Name a step, or a branch."""
+        if (branch := self._branch(id)) is not None:
+            branch.name = str(name).strip() or branch.name
+            self._changed()
+        else:
+            self._describe(id, name=str(name).strip())
+
+    @changes
+    def note(self, id: str, text: str) -> None:
+        self._describe(id, note=str(text))
+
+    def _describe(self, id: str, **changes: str) -> None:
+        """Names and notes belong to the step: they show on every branch that has it."""
+        self.index(id)
+        for b in self.branches:
+            b.entries = tuple(replace(e, **changes) if e.id == id else e for e in b.entries)  # type: ignore[arg-type]
+        self._changed()
+
+    # ------------------------------------------------------------ branches
+
+    @changes
+    def branch(self, name: str = "") -> Branch:
+        """Start a branch here: the steps up to the cursor, under a name of its own."""
+        made = self._branch_off(str(name).strip())
+        self._changed()
+        return made
+
+    @changes
+    def switch(self, id: str) -> None:
+        """Go to another branch (its id, or its name), to where it was left."""
+        branch = self._branch(id) or next((b for b in self.branches if b.name == id), None)
+        if branch is None:
+            raise ScheduleError("no-such-branch", f"there is no branch {id!r}", legal=[b.id for b in self.branches])
+        if branch is not self.current:
+            self.current.cursor = self.cursor
+            self.current, self.cursor = branch, branch.cursor
+            self._changed()
+
+    def _branch(self, id: str) -> Branch | None:
+        return next((b for b in self.branches if b.id == id), None)
+
+    def _branch_off(self, name: str = "") -> Branch:
+        self.current.cursor = len(self.entries)  # whoever comes back wants to see where it led
+        id = self._new_id("b")
+        taken = {b.name for b in self.branches}
+        free = next(f"branch {n}" for n in range(2, 9999) if f"branch {n}" not in taken)
+        points = self.points[: self.cursor + 1]
+        self.current = Branch(id, name or free, self.entries[: self.cursor], self.cursor, points)
+        self.branches.append(self.current)
+        return self.current
+
+    def _drop(self, branch: Branch) -> None:
+        if branch is self.current:
+            raise ScheduleError("current-branch", f"{branch.name} is in use: switch to another one before deleting it")
+        self.branches.remove(branch)
+        self._changed()
+
+    # ------------------------------------------------------------ other expressions
+
+    @changes
+    def rebase(self, outputs: Any) -> None:
+        """The same history on other operations (or tensors): other shapes, another expression. What does not apply is
+        parked. Tensors of the old expression stand for those in their place."""
+        self._adopt(Trace(operations("rebase", outputs)))
+        self._changed()
+
+    def _adopt(self, root: Trace) -> None:
+        self.root = root
+        for b in self.branches:
+            b.points = None
+        self.cursor = min(self.cursor, len(self.entries))
+        self.known.place(self.point)
+
+    # ------------------------------------------------------------ whose is it
+
+    def resolve(self, thing: Any) -> Any:
+        """What an axis, a tensor or an operation of this history is now, in the trace at the cursor; None if nothing.
+
+        The inner loop of a split whose factor was changed is still the inner loop of that split.
+        """
+        return self.known.now(thing, self.point)
+
+    def fate(self, thing: Any) -> LabError | None:
+        """Why an axis or a tensor of this history is not there now; None when it is not of this history."""
+        ref, called = self.known.ref(thing), getattr(getattr(thing, "op", thing), "name", "")
+        return None if ref is None else self._missing(self.entries[: self.cursor], True)(ref, called)
+
+    def _missing(self, before: Sequence[Entry], undone: bool = False) -> Callable[..., LabError]:
+        """What is said of what is not there, where `before` are the steps in force."""
+        others = {e.id: b.name for b in self.branches for e in b.entries}
+
+        def missing(ref: Ref, called: str = "") -> LabError:
+            label = self.known.slots.label(ref) or called
+            return history_edit.missing(ref, label, before, self.current.entries, self.known.steps, others, undone)
+
+        return missing
+
+    # ------------------------------------------------------------ as a file
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole history as plain data: expression, steps, branches, cursor."""
+        from .history_file import to_json
+
+        return to_json(self)
+
+    @staticmethod
+    def from_json(data: Any) -> Document:
+        """A saved history (data or text) on a schedule of its own; also a saved trace, which has no branches.
+
+        Steps that this version does not know are parked, and saved again as they came. Refused: damaged data.
+        """
+        from .history_file import from_json
+
+        return from_json(data)
+
+    # ------------------------------------------------------------ inside
+
+    def _new_id(self, letter: str) -> str:
+        self.made += 1
+        return f"{letter}{self.made}"
+
+    def _append(self, traces: Sequence[Trace], via: str = "", evidence: str = "") -> None:
+        """Steps that were just taken at the cursor, each as the trace that ends with it."""
+        if traces and self.cursor < len(self.entries):
+            self._branch_off()
+        for trace in traces:
+            step, before = trace.step, self.point
+            assert step is not None
+            entry = Entry(
+                self._new_id("e"),
+                step.primitive,
+                encode(step.primitive, step.args, before, self.known.table),
+                step.names,
+                origin(step.where, via),
+                time.time(),
+                where=step.where,
+                group=self._group,
+                evidence=evidence,
+                label=label(step.primitive, step.args, before.trace.state),
+            )
+            self.points.append(before.after(entry.id, trace, self.known.slots))
+            self.current.entries = (*self.entries, entry)
+            self.cursor += 1
+            self.known.place(self.point)
+        self._write_code(self.current)
+        self._changed()
+
+    def _put(self, entries: Sequence[Entry], cursor: int, same: int) -> None:
+        """Other steps for the current branch, of which the first `same` are as they were."""
+        points = self.points[: same + 1]
+        self.current.entries, self.current.points = tuple(entries), points
+        self._replay(self.current, same)
+        self.cursor = cursor
+        self._changed()
+
+    def _replay(self, branch: Branch, same: int) -> None:
+        points = [start(self.root)] if branch.points is None else branch.points[: same + 1]
+        made, more = replayed(self.known, branch.entries[:same], branch.entries[same:], points[-1], self._missing)
+        branch.entries, branch.points = tuple(made), [*points, *more[1:]]
+        self._write_code(branch)
+
+    def _write_code(self, branch: Branch) -> None:
+        """Each step's call as it is now; a parked one keeps the one it had."""
+        texts = iter(calls((branch.points or [])[-1].trace))
+        branch.entries = tuple(e if e.parked else replace(e, code=next(texts)) for e in branch.entries)
+        self.known.entries(branch.entries)
+
+    def _changed(self) -> None:
+        self.schedule.advance(self.point.trace)
+        if self._held is not None:
+            self._held.append(True)
+            return
+        for f in list(self._observers):
+            try:
+                f(self)
+            except Exception as e:  # a view that fails must not make the step fail that it was to show
+                warnings.warn(f"a view of this schedule could not follow it: {type(e).__name__}: {e}", stacklevel=2)
+
+    def __repr__(self) -> str:
+        here = [f"{'>' if n == self.cursor else ' '} {n} {e!r}" for n, e in enumerate(self.entries, 1)]
+        others = [f"  {b!r}" for b in self.branches if b is not self.current]
+        return "\n".join([f"history of {self.current.name}, at {self.cursor}", *here, *others])

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...core.node import IterVar
+from ...schedule.state import Stage, State
+from ..moves import thread
+from . import Args, Steps, Value, data_loops, reductions, reorder, split
+
+LABEL = "GPU two-level tile"
+VALUES = (Value("threads", "threads each way", 16), Value("each", "elements of a thread, each way", 4))
+
+
+def steps(state: State, stage: Stage, threads: int, each: int) -> Steps:
+    """Blocks of threads share out the result; each thread computes a small tile of it.
+
+        for i:                   ->     for by, bx in blockIdx, for ty, tx in threadIdx:
+            for j: S(i, j)                  for ii in range(each):
+                                                for ji in range(each): S(...)
+
+    A stage with one data loop gets one dimension of blocks and threads.
+    """
+    data = data_loops(state, stage, 1, LABEL)[-2:]
+    blocks: list[IterVar] = []
+    groups: list[IterVar] = []
+    inner: list[IterVar] = []
+    for a in data:
+        (block, rest), _ = yield split(stage, a, threads * each)
+        (group, own), _ = yield split(stage, rest, each)
+        blocks, groups, inner = [*blocks, block], [*groups, group], [*inner, own]
+    yield reorder(stage, *blocks, *groups, *reductions(state, stage), *inner)
+    for name, axes in (("blockIdx", blocks), ("threadIdx", groups)):
+        for bound in _bound(state, stage, name, axes):
+            yield bound
+
+
+def _bound(state: State, stage: Stage, name: str, axes: Sequence[IterVar]) -> list[tuple[str, Args]]:
+    """The innermost loop is x: neighbouring threads then touch neighbouring elements."""
+    tags = [f"{name}.{d}" for d in "xy"[: len(axes)]]
+    pairs = zip(axes, reversed(tags), strict=True)
+    return [("bind", {"stage": stage.index, "ivar": a, "thread_ivar": thread(state, tag)}) for a, tag in pairs]

@@ -1,0 +1,124 @@
+"""What an act would make of the schedule, before it is applied: the tree, the loops that change, the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..core.error import LabError
+from ..face import recipes
+from ..face.handle import Schedule
+from ..face.verdict import ILLEGAL, OWES, Move, taken
+from ..schedule.trace import Trace
+from .actions import explained, sign, verdict_of
+from .card import card
+from .diff import diff
+from .frame import frame
+from .payload import Act, Delta, Frame, Level, Metrics, Preview
+from .words import label, why
+
+MOST_LEVELS = 4
+
+
+def preview(schedule: Schedule | Trace, act: Act) -> Preview:
+    """Of an act that is refused: the schedule as it is, and the card that says why."""
+    trace = schedule if isinstance(schedule, Trace) else schedule.trace
+    primitive, args, verdict = verdict_of(trace, act)
+    old = frame(trace)
+    move = Move(primitive, args, label(primitive) if primitive.startswith(recipes.PREFIX) else primitive)
+    made: Preview = {
+        "act": act, "sign": sign(verdict), "reason": why(verdict), "tree": old["tree"], "diff": [], "deltas": [],
+        "card": explained(trace, move, verdict),
+    }  # fmt: skip
+    if verdict.kind == ILLEGAL:
+        return made
+    try:
+        new = frame(after(trace, primitive, args))
+    except LabError as e:
+        made["card"] = card(e, f"the loops after {primitive}")
+        return made
+    made["tree"], made["diff"] = new["tree"], diff(old["loops"], new["loops"])
+    made["deltas"] = deltas(old, new) if verdict.kind != OWES else []  # of a schedule that is whole
+    return made
+
+
+def after(trace: Trace, primitive: str, args: Mapping[str, Any]) -> Trace:
+    """The trace with the step, or with all steps of a recipe."""
+    if primitive.startswith(recipes.PREFIX):
+        return recipes.traces(trace, primitive, args)[-1]
+    return taken(trace, primitive, args)
+
+
+# ---------------------------------------------------------------- numbers, before and after
+
+
+def deltas(old: Frame, new: Frame) -> list[Delta]:
+    """Arithmetic, bytes moved, footprints, parallel tasks, vector width; nothing where there is no model."""
+    a, b = old["metrics"], new["metrics"]
+    found = [
+        _share("arithmetic", a["flops"], b["flops"]),
+        _share("bytes moved", _moved(a), _moved(b)),
+        *_footprints(a["levels"], b["levels"]),
+        _count("parallel tasks", a["tasks"], b["tasks"]),
+        _count("vector width", a["lanes"], b["lanes"]),
+    ]
+    about = "" if a["exact"] and b["exact"] else "about "
+    return [{**d, "text": d["text"] if d["text"] == "=" else about + d["text"]} for d in found if d is not None]
+
+
+def _moved(m: Metrics) -> float | None:
+    return None if m["read"] is None or m["written"] is None else m["read"] + m["written"]
+
+
+def _share(name: str, before: float | None, after: float | None) -> Delta | None:
+    """Less is better; as a part of what it was."""
+    if before is None or after is None:
+        return None
+    better = None if before == after else after < before
+    return {"name": name, "before": before, "after": after, "text": share(before, after), "better": better}
+
+
+def share(before: float, after: float) -> str:
+    """ "-62 %", "x 3.0" from twice as much on, "=" """
+    if before == after:
+        return "="
+    if before == 0 or after / before >= 2:
+        return f"{_short(before)} -> {_short(after)}" if before == 0 else f"x {after / before:.3g}"
+    percent = 100 * (after / before - 1)
+    return f"{percent:+.0f} %" if abs(percent) >= 1 else f"{percent:+.1g} %"
+
+
+def _count(name: str, before: int | None, after: int | None) -> Delta | None:
+    """More is better."""
+    if before is None or after is None:
+        return None
+    text = "=" if before == after else f"{before} -> {after}"
+    return {"name": name, "before": before, "after": after, "text": text, "better": None if text == "=" else after > before}
+
+
+def _footprints(old: Sequence[Level], new: Sequence[Level]) -> list[Delta]:
+    """What each loop touches in one run: of the loops where that is new or another, the outermost first."""
+    known = {x["id"]: x["bytes"] for x in old}
+    found: list[Delta] = []
+    for x in new:
+        before = known.get(x["id"])
+        if before == x["bytes"] or len(found) == MOST_LEVELS:
+            continue
+        better = None if before is None else x["bytes"] < before
+        text = size(x["bytes"]) if before is None else f"{size(before)} -> {size(x['bytes'])}"
+        name = f"footprint of {x['name']}"
+        found.append({"name": name, "before": before, "after": x["bytes"], "text": text, "better": better})
+    return found
+
+
+def size(n: float) -> str:
+    """ "1.5 KiB" """
+    units = ("B", "KiB", "MiB", "GiB", "TiB")
+    k = 0
+    while n >= 1024 and k + 1 < len(units):
+        n, k = n / 1024, k + 1
+    return f"{n:.3g} {units[k]}" if n < 1000 else f"{n:.0f} {units[k]}"
+
+
+def _short(n: float) -> str:
+    return f"{n:.3g}"
