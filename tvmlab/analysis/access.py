@@ -8,13 +8,13 @@ is larger than what runs.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..core import affine
 from ..core import dtype as dt
-from ..core.affine import Atom, Facts, Lin
+from ..core.affine import Lin
 from ..core.intrin import C_FUNCTIONS
 from ..core.node import (
     Alloc,
@@ -25,7 +25,6 @@ from ..core.node import (
     Broadcast,
     Buffer,
     Call,
-    Cast,
     Const,
     Evaluate,
     Expr,
@@ -34,7 +33,6 @@ from ..core.node import (
     Let,
     LetStmt,
     Load,
-    Not,
     Ramp,
     Seq,
     Stmt,
@@ -43,14 +41,12 @@ from ..core.node import (
     While,
 )
 from ..core.program import Function, Origin
-from ..core.text import show
 from ..core.walk import children, map_children, replace, walk
 from . import domain
-from .image import Definition, Place
+from .forms import Cons, Forms, defined, short
+from .image import Place
 
-PIECES = 32  # domains that one guard may become
-NEGATED = affine.NEGATED
-Cons = tuple[Lin, ...]
+PIECES = 64  # domains that one guard may become
 VIRTUAL = ("vthread", "cthread", "virtual_thread")
 
 
@@ -119,10 +115,11 @@ class Block:
     lanes: int = 0  # of the widest statement that computes
 
 
-class Reader:
+class Reader(Forms):
     """One function. `sizes`: numbers for variables that are known only at the call, by name."""
 
     def __init__(self, fn: Function, sizes: Mapping[str, int] | None = None) -> None:
+        super().__init__()
         self.fn = fn
         self.top = Loop(None, None, None, (0, 0), ((),))
         self.loops: list[Loop] = []
@@ -130,12 +127,6 @@ class Reader:
         self.blocks: list[Block] = []
         self.doubts: dict[str, None] = {}  # why counts are bounds
         self.blur: dict[str, None] = {}  # why the elements that are touched are bounds
-        self.env: dict[Any, Lin] = {}
-        self.lets: dict[Any, Expr] = {}
-        self.box: dict[Any, tuple[int, int]] = {}
-        self.facts = Facts()
-        self.defs: dict[Any, Definition] = {}
-        self.quotients: dict[Any, Any] = {}
         self.loop, self.sure, self.stage = self.top, True, ""
         self.pieces: tuple[Cons, ...] = ((),)
         self.block = Block(self.top, self.pieces)
@@ -160,120 +151,10 @@ class Reader:
                 loop.blocks.append(block)
         return self
 
-    # ------------------------------------------------------------ forms
-
     def doubt(self, why: str) -> None:
         self.doubts.setdefault(why)
 
-    def lin(self, e: Expr) -> Lin | None:
-        """The form in loop variables and quotients of them; None where it is something else."""
-        return self.plain(affine.lin(e, self.facts, self.env) if self.env else affine.lin(e, self.facts))
-
-    def plain(self, form: Lin) -> Lin | None:
-        if all(type(a) is Var and a in self.box for a in form.terms):
-            return form
-        made = affine.number(form.const)
-        for a, c in form.terms.items():
-            part = self.atom(a)
-            if part is None:
-                return None
-            made = made + part * c
-        return made
-
-    def atom(self, a: Any) -> Lin | None:
-        if type(a) is Var:
-            return affine.var(a) if a in self.box else None
-        if a.op == "*":
-            return self.product(a)
-        if a.op == "expr":
-            return self.narrowed(a.args[0])
-        if a.args[1].terms or a.args[1].const <= 0:
-            return None
-        num, d = self.plain(a.args[0]), a.args[1].const
-        if num is None:
-            return None
-        q = affine.var(self.quotient(num, d))
-        return q if a.op == "//" else num - q * d
-
-    def product(self, a: Atom) -> Lin | None:
-        """Of factors that are numbers, but for one."""
-        total = affine.number(1)
-        for part in a.args:
-            form = self.atom(part)
-            if form is None or (form.terms and total.terms):
-                return None
-            total = affine.product(total, form)
-        return total
-
-    def narrowed(self, e: Expr) -> Lin | None:
-        """An integer in fewer bits, where it fits."""
-        if isinstance(e, Const) and dt.is_int(e.dtype):
-            return affine.number(int(e.value))
-        if not (isinstance(e, Cast) and dt.is_int(e.dtype) and dt.is_int(e.value.dtype)) or dt.lanes(e.dtype) > 1:
-            return None
-        form = self.lin(e.value)
-        if form is None:
-            return None
-        (lo, hi), (least, most) = domain.span(form, self.box), dt.limits(e.dtype)
-        return form if least <= lo and hi <= most else None
-
-    def quotient(self, num: Lin, d: int) -> Any:
-        """The variable that is `num // d`."""
-        key = (num.key, d)
-        q = self.quotients.get(key)
-        if q is None:
-            q = self.quotients[key] = Var(f"q{len(self.quotients)}")
-            lo, hi = domain.span(num, self.box)
-            self.box[q] = (lo // d, hi // d)
-            self.defs[q] = Definition(q, num, d)
-        return q
-
-    def because(self, e: Expr) -> str:
-        """Why an expression is no number known beforehand."""
-        if affine.reads_memory(e):
-            return f"`{_short(e)}` depends on data"
-        unknown = next((x for x in walk(e) if type(x) is Var and x not in self.box and x not in self.env), None)
-        if unknown in self.lets:
-            return self.because(self.lets[unknown])
-        if unknown is not None:
-            return f"`{unknown.name}` is known only when the program is called"
-        return f"`{_short(e)}` is not affine"
-
     # ------------------------------------------------------------ conditions
-
-    def cases(self, cond: Expr, holds: bool = True) -> list[Cons] | None:
-        """Conjunctions of which exactly one is met where `cond` holds (or does not); None where it is not known."""
-        if isinstance(cond, Const):
-            return [()] if bool(cond.value) == holds else []
-        if isinstance(cond, Call) and cond.name == "likely":
-            return self.cases(cond.args[0], holds)
-        if isinstance(cond, Not):
-            return self.cases(cond.a, not holds)
-        if isinstance(cond, Bin) and cond.op in ("and", "or"):
-            return self.joined(cond, holds)
-        if isinstance(cond, Bin) and cond.op in NEGATED and dt.is_int(cond.a.dtype) and dt.lanes(cond.a.dtype) == 1:
-            return self.compared(cond.op if holds else NEGATED[cond.op], cond)
-        return None
-
-    def joined(self, cond: Bin, holds: bool) -> list[Cons] | None:
-        a, b = self.cases(cond.a, holds), self.cases(cond.b, holds)
-        if a is None or b is None:
-            return None
-        if (cond.op == "and") == holds:
-            return _times(a, b)
-        other = self.cases(cond.a, not holds)  # a or b: a, else b
-        return None if other is None else [*a, *_times(other, b)]
-
-    def compared(self, op: str, cond: Bin) -> list[Cons] | None:
-        a, b = self.lin(cond.a), self.lin(cond.b)
-        if a is None or b is None:
-            return None
-        d = b - a
-        if op == "==":
-            return [(d, -d)]
-        if op == "!=":
-            return [(d - 1,), (-d - 1,)]
-        return [({"<": d - 1, "<=": d, ">": -d - 1, ">=": -d}[op],)]
 
     def under(self, cases: list[Cons] | None, cond: Expr, run: Callable[[], None], counted: bool = True) -> None:
         """Run a part of the walk where one of the cases is met."""
@@ -284,7 +165,7 @@ class Reader:
         else:
             made = self.and_(cases)
             if len(made) > PIECES:
-                self.doubt(f"`{_short(cond)}` has too many cases")
+                self.doubt(f"`{short(cond)}` has too many cases")
                 self.sure = False
             else:
                 self.pieces = made
@@ -560,15 +441,6 @@ class Reader:
             self.expr(e)
 
 
-def _times(a: Iterable[Cons], b: Sequence[Cons]) -> list[Cons]:
-    return [(*x, *y) for x in a for y in b]
-
-
-def _short(e: Expr) -> str:
-    text = show(e)
-    return text if len(text) < 60 else text[:57] + "..."
-
-
 STMT: dict[type, Callable[[Reader, Any], None]] = {
     For: Reader._for, If: Reader._if, While: Reader._while, Store: Reader._store, LetStmt: Reader._let,
     Seq: Reader._seq, Alloc: Reader._alloc, AllReduce: Reader._reduce, Barrier: lambda r, s: None,
@@ -590,26 +462,3 @@ def place(site: Site, reader: Reader, fixed: Mapping[Any, int], piece: Cons) -> 
         box[site.lane] = reader.box[site.lane]
     box, cons, defs = defined(reader, forms, cons, box, fixed)
     return Place(forms, box, cons, defs)
-
-
-def defined(
-    reader: Reader, forms: Sequence[Lin], cons: Cons, box: dict[Any, tuple[int, int]], fixed: Mapping[Any, int]
-) -> tuple[dict[Any, tuple[int, int]], Cons, tuple[Definition, ...]]:
-    """With the quotients that occur as variables of their own, and the conditions that say what they are."""
-    if not reader.defs:
-        return box, cons, ()
-    wanted: dict[Any, Definition] = {}
-    todo = [v for x in (*forms, *cons) for v in x.terms]
-    while todo:
-        v = todo.pop()
-        known = reader.defs.get(v)
-        if known is not None and v not in wanted:
-            wanted[v] = Definition(v, domain.at(known.num, fixed), known.d)
-            todo += wanted[v].num.terms
-    order = [wanted[q] for q in reader.defs if q in wanted]  # those inside others come first
-    for q, num, d in order:
-        lo, hi = domain.span(num, box)
-        box[q] = (lo // d, hi // d)
-        rest = num - affine.var(q) * d
-        cons = (*cons, rest, affine.number(d - 1) - rest)
-    return box, cons, tuple(order)

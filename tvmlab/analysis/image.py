@@ -70,28 +70,34 @@ class Place(NamedTuple):
 Factor = tuple[tuple[int, ...], Any]  # dimensions, the set of their values (of several: of their numbers in the shape)
 
 
-def distinct(places: Sequence[Place], shape: Sequence[int | None]) -> int:
-    """How many elements of a buffer the places hold, each counted once. Raises Unknown."""
+def distinct(places: Sequence[Place], shape: Sequence[int | None], per_line: int = 1) -> tuple[int, int]:
+    """How many elements of a buffer the places hold, each counted once, and how many lines of so many elements.
+
+    Lines are those of a compact buffer that begins on one. Raises Unknown.
+    """
     plain = [p for place in places if (p := place.plainer()) is not None]
     different = list({p.key: p for p in plain}.values()) if len(plain) > 1 else plain
-    if not different:
-        return 0
-    if len(different) == 1:
-        return _single(different[0], shape)
-    images = [i for p in different if (i := image(p, shape)) is not None]
-    if not images:
-        return 0
-    return _union([tuple(s for _, s in i) for i in _alike(images, shape)])
-
-
-def _single(p: Place, shape: Sequence[int | None]) -> int:
-    """Of one access; where each point has an element of its own it is enough to count the points."""
     try:
-        found = image(p, shape)
-        return 0 if found is None else math.prod([len(s) for _, s in found])
+        images = [i for p in different if (i := image(p, shape)) is not None]
     except Unknown:
-        if not _injective(p):
+        if len(different) > 1 or not _injective(different[0]):
             raise
+        n = _points(different[0])
+        return n, -(-n // per_line)
+    if not images:
+        return 0, 0
+    images = _alike(images, shape)
+    elements = _union([tuple([s for _, s in i]) for i in images])
+    if per_line == 1 or not shape:
+        return elements, elements
+    try:
+        return elements, _union(_in_lines(images, shape, per_line))
+    except Unknown:
+        return elements, -(-elements // per_line)
+
+
+def _points(p: Place) -> int:
+    """Of one access, where each point has an element of its own."""
     used = {v for x in (*p.forms, *p.cons) for v in x.terms}
     return domain.points({v: r for v, r in p.box.items() if v in used}, p.cons)
 
@@ -312,6 +318,43 @@ def _listed(p: Place, dims: tuple[int, ...], cons: Sequence[Lin], box: Box, shap
         inside = inside & (domain.evaluate(x, values) >= 0)
     total, inside = np.broadcast_arrays(total, inside)
     return _once(total[inside])
+
+
+# ---------------------------------------------------------------- lines
+
+
+def _in_lines(images: list[list[Factor]], shape: Sequence[int | None], per_line: int) -> list[tuple[Any, ...]]:
+    """The images with the numbers of lines in place of elements. Rows that lie behind each other become one."""
+    while len(images[0]) > 1:
+        joined = [_joined(i[-2], i[-1], shape, per_line) for i in images]
+        if None in joined:
+            break
+        images = [[*i[:-2], f] for i, f in zip(images, joined, strict=True) if f is not None]
+    return [(*[s for _, s in i[:-1]], _lines(i[-1][1], per_line)) for i in images]
+
+
+def _joined(outer: Factor, inner: Factor, shape: Sequence[int | None], per_line: int) -> Factor | None:
+    """Rows as one range: whole ones, and those so short that lines hold several."""
+    dims, (a, b) = (*outer[0], *inner[0]), (outer[1], inner[1])
+    row = math.prod([shape[d] or 0 for d in inner[0]])
+    if not (row and isinstance(a, range) and isinstance(b, range)) or (len(a) > 1 and a.step > 1):
+        return None
+    if len(b) != row and row >= per_line:
+        return None
+    return dims, range(a[0] * row + b[0], a[-1] * row + b[-1] + 1)
+
+
+def _lines(values: Any, per_line: int) -> Any:
+    if not isinstance(values, range):
+        return _once(values // per_line)
+    first, last = values[0] // per_line, values[-1] // per_line
+    if len(values) == 1 or values.step <= per_line:
+        return range(first, last + 1)
+    if values.step % per_line == 0:
+        return range(first, last + 1, values.step // per_line)
+    if len(values) > SET:
+        raise Unknown
+    return _once(np.asarray(values, dtype=np.int64) // per_line)
 
 
 # ---------------------------------------------------------------- unions

@@ -25,16 +25,20 @@ from ..core.deep import deep
 from ..core.node import Buffer, Const, For
 from ..core.program import Function, Origin, Program
 from . import domain, image
-from .access import Cons, Loop, Reader, Site, defined, place
+from .access import Loop, Reader, Site, place
 from .domain import Unknown
+from .forms import Cons, defined
+
+LINE = 64  # bytes
 
 
 @dataclass(frozen=True, eq=False)
 class Level:
     """What one run of a loop does: all its iterations, with the loops around it at `at`, in the middle of theirs.
 
-    `bytes`: its footprint, distinct bytes touched. `moved`: bytes loaded and stored. `runs`: how often the loop starts
-    in the whole program; `iterations`: of all runs together; `total`: bytes moved by all runs. None: not known.
+    `bytes`: its footprint, distinct bytes touched; `lines`: bytes of the cache lines (64 each) that they lie in.
+    `moved`: bytes loaded and stored. `runs`: how often the loop starts in the whole program; `iterations`: of all runs
+    together; `total`: bytes moved by all runs. None: not known.
     """
 
     loop: For
@@ -48,6 +52,8 @@ class Level:
     iterations: int | None
     total: float | None
     buffers: dict[str, float]  # footprint per buffer, in bytes
+    lines: float | None
+    buffer_lines: dict[str, float]
     at: tuple[tuple[str, int], ...]  # outermost first
     parent: int = -1  # its place in the list
 
@@ -103,6 +109,7 @@ class Metrics:
     stores: dict[str, int] = field(default_factory=dict)
     iterations: dict[str, int] = field(default_factory=dict)  # per loop variable
     buffers: dict[str, float] = field(default_factory=dict)  # distinct bytes
+    lines: dict[str, float] = field(default_factory=dict)  # bytes of the lines that they lie in
     stages: dict[str, Work] = field(default_factory=dict)
     regions: list[Region] = field(default_factory=list)
 
@@ -191,12 +198,14 @@ class _Counter:
             work = stages.setdefault(b.stage, [0, 0, 0, 0])
             for i, k in enumerate((b.stores.total(), b.flops, b.read, b.written)):
                 work[i] += n * k
-        buffers, unique = self.footprint(r.top, {})
+        buffers, lines = self.footprint(r.top, {})
+        unique = sum(buffers.values())
         levels = self.levels()
         regions = self.regions(flops, read + written)
         if unknown or r.endless:
             levels = [
-                replace(x, extent=None, bytes=None, moved=None, runs=None, iterations=None, total=None) for x in levels
+                replace(x, extent=None, bytes=None, lines=None, moved=None, runs=None, iterations=None, total=None)
+                for x in levels
             ]
         unknown = unknown or r.endless
         why = next(iter([*r.doubts, *self.blur]), "")
@@ -205,7 +214,7 @@ class _Counter:
             unique=None if unknown else unique, tasks=_tasks(regions, unknown),
             lanes=self.lanes(), levels=levels, exact=not r.doubts and not self.blur, why=why,
             counted=not r.doubts, loads=dict(loads), stores=dict(stores), iterations=self.iterations(),
-            buffers=buffers, stages={k: Work(*v) for k, v in stages.items() if any(v)}, regions=regions,
+            buffers=buffers, lines=lines, stages={k: Work(*v) for k, v in stages.items() if any(v)}, regions=regions,
         )  # fmt: skip
 
     def iterations(self) -> dict[str, int]:
@@ -245,30 +254,33 @@ class _Counter:
 
     # ------------------------------------------------------------ footprints
 
-    def footprint(self, loop: Loop, fixed: Mapping[Any, int]) -> tuple[dict[str, float], float]:
-        """Distinct bytes touched in a loop with the outer variables fixed, per buffer and together."""
+    def footprint(self, loop: Loop, fixed: Mapping[Any, int]) -> tuple[dict[str, float], dict[str, float]]:
+        """Distinct bytes touched in a loop with the outer variables fixed, per buffer; and bytes of the lines."""
         by_buffer: dict[Any, list[Site]] = {}
         for s in loop.sites:
             by_buffer.setdefault(s.buffer, []).append(s)
         found: dict[str, float] = {}
+        lines: dict[str, float] = {}
         for b, sites in by_buffer.items():
-            n = self.elements(b, sites, fixed)
-            if n is not None:
-                found[b.owner.name] = found.get(b.owner.name, 0) + n * dt.nbytes(b.dtype)
-        return found, sum(found.values())
+            n, m = self.elements(b, sites, fixed)
+            name = b.owner.name
+            found[name] = found.get(name, 0) + n * dt.nbytes(b.dtype)
+            lines[name] = lines.get(name, 0) + m * LINE
+        return found, lines
 
-    def elements(self, b: Buffer, sites: Sequence[Site], fixed: Mapping[Any, int]) -> int | None:
+    def elements(self, b: Buffer, sites: Sequence[Site], fixed: Mapping[Any, int]) -> tuple[int, int]:
         shape = [n.value if isinstance(n, Const) else self.size(n) for n in b.shape]
-        whole = math.prod(n or 0 for n in shape) if None not in shape else None
+        per_line = max(1, LINE // dt.nbytes(b.dtype))
+        whole = math.prod(n or 0 for n in shape)
         certain = [s for s in sites if s.forms is not None]
         if len(certain) < len(sites):
-            return whole
+            return whole, -(-whole // per_line)
         places = [place(s, self.reader, fixed, piece) for s in certain for piece in s.pieces]
         try:
-            return image.distinct(places, shape)
+            return image.distinct(places, shape, per_line)
         except Unknown:
             self.blur.setdefault(f"the elements of `{b.name}` are touched in a pattern that has no closed form")
-            return whole
+            return whole, -(-whole // per_line)
 
     def size(self, n: Any) -> int | None:
         form = self.reader.lin(n)
@@ -295,13 +307,28 @@ class _Counter:
         iterations = self.points(loop, _pieces(loop))
         total = self.total(loop)[0]
         if fixed is None:
-            return Level(loop.node, name, stage, loop.depth, 0, 0, 0, runs, iterations, total, {}, (), parent)
-        buffers, touched = self.footprint(loop, fixed)
+            return Level(loop.node, name, stage, loop.depth, 0, 0, 0, runs, iterations, total, {}, 0, {}, (), parent)
+        buffers, lines = self.footprint(loop, fixed)
+        touched, held = sum(buffers.values()), sum(lines.values())
         extent = self.counted(loop, _pieces(loop), fixed)
         at = tuple([(v.name, k) for v, k in fixed.items()])
         moved = self.moved(loop, fixed)
         return Level(
-            loop.node, name, stage, loop.depth, extent, touched, moved, runs, iterations, total, buffers, at, parent
+            loop.node,
+            name,
+            stage,
+            loop.depth,
+            extent,
+            touched,
+            moved,
+            runs,
+            iterations,
+            total,
+            buffers,
+            held,
+            lines,
+            at,
+            parent,
         )
 
     def moved(self, loop: Loop, fixed: Mapping[Any, int]) -> int:

@@ -19,6 +19,7 @@ from ..schedule.code import to_code
 from ..schedule.guard import describe, name, warn
 from ..schedule.state import Marks, Stage, State
 from ..schedule.trace import Step, Trace, operations
+from . import sandbox
 from .group import GroupHandle
 from .moves import ask, moves
 from .source import caller, place, result_names
@@ -38,6 +39,7 @@ class Schedule(Shown):
         # Where axes and tensors of steps that this schedule has not taken may come from: undone traces, other handles.
         self._family: list[Any] = [] if family is None else family
         self._family.append(ref(self))
+        self.trial = sandbox.current()  # made while code was only being tried
         self.document: Document | None = None  # its history, once somebody has asked for it (see Document.of)
 
     # ------------------------------------------------------------ looking
@@ -70,6 +72,7 @@ class Schedule(Shown):
 
     def apply(self, primitive: str, /, *args: Any, **kwargs: Any) -> Any:
         """Append one step; returns what the primitive returns."""
+        sandbox.need_changeable(self.trial)
         frame = caller()
         bound = self.arguments(primitive, args, kwargs)
         trace = self.trace + Step(primitive, bound, place(frame), result_names(frame))
@@ -140,6 +143,7 @@ class Schedule(Shown):
     def undo(self, steps: int = 1) -> Schedule:
         """Take back the last steps; a warning says so if there were fewer. `redo` takes them again."""
         need_count("undo", steps)
+        sandbox.need_changeable(self.trial)
         self._family[:] = [m for m in self._family if isinstance(m, Trace) or m() is not None]
         if not any(m is self.trace for m in self._family):
             self._family.append(self.trace)

@@ -329,6 +329,7 @@ class Run(TypedDict):
     compile: float | None  # seconds, apart from the run
     baseline: float | None  # seconds of the library
     baseline_name: str
+    naive: NotRequired[float | None]  # seconds of the program before any step
     error: Card | None
     machine: str
     pinned: bool

@@ -1,1 +1,2 @@
-export { h, Fragment } from "preact";
+// What the bundler writes for an element (see build.mjs).
+export { Fragment, h } from "preact";

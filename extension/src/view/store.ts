@@ -1,5 +1,5 @@
 // The lab's state as signals: what the kernel says (one per trait), and what only this view knows.
-import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
+import { computed, signal, type ReadonlySignal, type Signal } from "./signals";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import { latest } from "./actions/latest";

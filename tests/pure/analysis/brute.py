@@ -12,8 +12,27 @@ from typing import Any
 from tvmlab.core import dtype as dt
 from tvmlab.core.build import FOLD
 from tvmlab.core.node import (
-    Alloc, Attr, Barrier, Bin, Broadcast, Call, Cast, Const, Evaluate, Expr, For, If, Let, LetStmt, Load, Not, Ramp,
-    Select, Seq, Store, Var,
+    Alloc,
+    Attr,
+    Barrier,
+    Bin,
+    Broadcast,
+    Call,
+    Cast,
+    Const,
+    Evaluate,
+    Expr,
+    For,
+    If,
+    Let,
+    LetStmt,
+    Load,
+    Not,
+    Ramp,
+    Select,
+    Seq,
+    Store,
+    Var,
 )  # fmt: skip
 from tvmlab.core.walk import children
 
