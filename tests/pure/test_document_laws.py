@@ -141,7 +141,7 @@ def test_after_deletions_no_step_acts_on_another_loop(seed):
 
 def names(d: Document, n: int) -> list[str]:
     """The loops that a step acts on, by their own names; a new name is that of another loop."""
-    args = decode(d.entries[n].args, d.points[n], d.table, lambda ref: LabError("x", ref))
+    args = decode(d.entries[n].args, d.points[n], d.known.table, lambda ref: LabError("x", ref))
     values = [x for v in args.values() for x in (v if isinstance(v, tuple) else (v,))]
     return [a.name for a in values if isinstance(a, IterVar)]
 

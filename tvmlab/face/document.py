@@ -24,11 +24,13 @@ from ..schedule import primitives
 from ..schedule.code import calls
 from ..schedule.trace import Step, Trace, operations
 from . import history_edit
-from .history import Branch, Entry, Point, Ref, Slots, start
-from .history_codec import Table, decode, encode, key
+from .history import Branch, Entry, Point, Ref, start
+from .history_codec import decode, encode, key
 from .history_known import Known
+from .history_replay import replayed, taken
 from .history_words import label
 from .origins import origin
+from .sandbox import changes
 
 if TYPE_CHECKING:
     from .handle import Schedule
@@ -47,7 +49,7 @@ class Document:
         """For `Document.of`, which makes one per schedule."""
         self.schedule = schedule
         self.root = schedule.trace.prefix(0)
-        self.table, self.slots = Table(), Slots()
+        self.known = Known()
         self.branches = [Branch("b1", "branch 1", (), 0, [start(self.root)])]
         self.current = self.branches[0]
         self.cursor = 0
@@ -58,7 +60,6 @@ class Document:
         self._group = ""
         self._held: list[bool] | None = None  # inside `together`: what there is to tell of
         self._observers: list[Observer] = []
-        self.known = Known()
         self.known.place(self.point)
 
     @staticmethod
@@ -68,6 +69,14 @@ class Document:
             schedule.document = Document(schedule)
             schedule.document.follow()
         return schedule.document
+
+    def copy(self, schedule: Schedule) -> Document:
+        """The same history, for another handle on the same trace that goes its own way."""
+        made = Document(schedule)
+        made.root, made.known, made.made, made.seconds = self.root, self.known.copy(), self.made, dict(self.seconds)
+        made.branches = [replace(b, points=None if b.points is None else list(b.points)) for b in self.branches]
+        made.current, made.cursor = made.branches[self.branches.index(self.current)], self.cursor
+        return made
 
     # ------------------------------------------------------------ looking
 
@@ -93,7 +102,7 @@ class Document:
 
     def key_at(self, cursor: int) -> str:
         """Equal for equal steps on equal expressions, in this document and when it was saved and loaded."""
-        return key(self.root, self.table, self.entries[: self._place(cursor)])
+        return key(self.root, self.known.table, self.entries[: self._place(cursor)])
 
     def measured(self, seconds: float, cursor: int | None = None) -> None:
         """Remember how long a run took after `cursor` steps; it is forgotten for steps that change."""
@@ -113,8 +122,7 @@ class Document:
 
     def index(self, id: str) -> int:
         """Its position on the current branch, from 0."""
-        found = self.current.index(id)
-        if found is None:
+        if (found := self.current.index(id)) is None:
             raise ScheduleError("no-such-step", f"there is no step {id!r} here", legal=[e.id for e in self.entries])
         return found
 
@@ -122,7 +130,7 @@ class Document:
         """The arguments of the step at `index` (from 0), as the primitive takes them there; raises for what is gone."""
         args = self.entries[index].args
         wanted = {p: v for p, v in args.items() if only is None or p in only}
-        return decode(wanted, self.points[index], self.table, self._missing(self.entries[:index]))
+        return decode(wanted, self.points[index], self.known.table, self._missing(self.entries[:index]))
 
     def observe(self, f: Observer) -> Callable[[], None]:
         """`f(document)` is called after every change; returns what ends that."""
@@ -135,6 +143,7 @@ class Document:
 
     # ------------------------------------------------------------ taking steps
 
+    @changes
     def apply(
         self,
         primitive: str,
@@ -162,7 +171,7 @@ class Document:
             new.append(node)
             node = node.parent
         if node is None:
-            self._adopt(new.pop())
+            self.adopt(new.pop())
             self.cursor = 0
         else:
             at = self.cursor if node is self.point.trace else places[id(node)]
@@ -195,7 +204,7 @@ class Document:
 
     def undo(self) -> bool:
         """Back over the last step that is in force (over a whole recipe); False at the start."""
-        at = self._before_last(self.cursor)
+        at = self.current.last_before(self.cursor)
         if at is None:
             return False
         group = self.entries[at].group
@@ -206,7 +215,7 @@ class Document:
 
     def redo(self) -> bool:
         """Forward over the next step that applies (over a whole recipe); False at the end."""
-        at = self._after_next(self.cursor)
+        at = self.current.next_after(self.cursor)
         if at is None:
             return False
         group = self.entries[at - 1].group
@@ -217,12 +226,13 @@ class Document:
 
     def back(self, steps: int) -> int:
         """Back over so many steps in force, one by one; returns how many there were."""
-        return self._go(steps, self._before_last)
+        return self._go(steps, self.current.last_before)
 
     def forward(self, steps: int) -> int:
         """Forward over so many steps that apply, one by one; returns how many there were."""
-        return self._go(steps, self._after_next)
+        return self._go(steps, self.current.next_after)
 
+    @changes
     def jump(self, cursor: int) -> None:
         """Look at (and go on from) the place after `cursor` steps."""
         if self._place(cursor) != self.cursor:
@@ -236,12 +246,6 @@ class Document:
         self.jump(at)
         return done
 
-    def _before_last(self, at: int) -> int | None:
-        return next((n for n in reversed(range(at)) if not self.entries[n].parked), None)
-
-    def _after_next(self, at: int) -> int | None:
-        return next((n + 1 for n in range(at, len(self.entries)) if not self.entries[n].parked), None)
-
     def _place(self, cursor: Any) -> int:
         if not isinstance(cursor, int) or not 0 <= cursor <= len(self.entries):
             raise ScheduleValueError("no-such-place", f"there are {len(self.entries)} steps, and no place {cursor!r}")
@@ -249,6 +253,7 @@ class Document:
 
     # ------------------------------------------------------------ changing steps
 
+    @changes
     def edit(self, id: str, values: Mapping[str, Any]) -> None:
         """Give a step other arguments; the later ones follow.
 
@@ -261,11 +266,12 @@ class Document:
         history_edit.need_known(entry)
         point = self.points[at]
         missing = self._missing(self.entries[:at])
-        args = history_edit.arguments(entry, values, point, lambda a: decode(a, point, self.table, missing))
-        made = replace(entry, args={**encode(entry.primitive, args, point, self.table)})
-        self._taken(made, point, self.entries[:at])
+        args = history_edit.arguments(entry, values, point, lambda a: decode(a, point, self.known.table, missing))
+        made = replace(entry, args={**encode(entry.primitive, args, point, self.known.table)})
+        taken(self.known, made, point, self._missing(self.entries[:at]))
         self._put([*self.entries[:at], made, *self.entries[at + 1 :]], self.cursor, at)
 
+    @changes
     def delete(self, id: str) -> None:
         """Take a step (or a branch that is not the current one) out of the history."""
         if (branch := self._branch(id)) is not None:
@@ -275,6 +281,7 @@ class Document:
         self._put(rest, self.cursor - (at < self.cursor), at)
         return None
 
+    @changes
     def move(self, id: str, to: int) -> None:
         """Put a step at position `to` (from 0) of the branch. Refused where it does not apply itself."""
         at, entry = self.index(id), self.entry(id)
@@ -284,16 +291,18 @@ class Document:
         first = min(at, to)
         entries = [*rest[:to], entry, *rest[to:]]
         if not entry.parked:
-            before, points = self._replayed(entries[:first], entries[first:to], self.points[first])
-            self._taken(entry, points[-1], before)
+            before, points = replayed(self.known, entries[:first], entries[first:to], self.points[first], self._missing)
+            taken(self.known, entry, points[-1], self._missing(before))
         self._put(entries, self.cursor, first)
 
+    @changes
     def retry(self, id: str) -> None:
         """Try a parked step again where it stands; what it still says is raised."""
         at = self.index(id)
-        self._taken(self.entries[at], self.points[at], self.entries[:at])
+        taken(self.known, self.entries[at], self.points[at], self._missing(self.entries[:at]))
         self._put(list(self.entries), self.cursor, at)
 
+    @changes
     def rename(self, id: str, name: str) -> None:
         """Name a step, or a branch."""
         if (branch := self._branch(id)) is not None:
@@ -302,6 +311,7 @@ class Document:
         else:
             self._describe(id, name=str(name).strip())
 
+    @changes
     def note(self, id: str, text: str) -> None:
         self._describe(id, note=str(text))
 
@@ -314,12 +324,14 @@ class Document:
 
     # ------------------------------------------------------------ branches
 
+    @changes
     def branch(self, name: str = "") -> Branch:
         """Start a branch here: the steps up to the cursor, under a name of its own."""
         made = self._branch_off(str(name).strip())
         self._changed()
         return made
 
+    @changes
     def switch(self, id: str) -> None:
         """Go to another branch (its id, or its name), to where it was left."""
         branch = self._branch(id) or next((b for b in self.branches if b.name == id), None)
@@ -351,13 +363,27 @@ class Document:
 
     # ------------------------------------------------------------ other expressions
 
+    @changes
     def rebase(self, outputs: Any) -> None:
         """The same history on other operations (or tensors): other shapes, another expression. What does not apply is
         parked. Tensors of the old expression stand for those in their place."""
-        self._adopt(Trace(operations("rebase", outputs)))
+        self.adopt(Trace(operations("rebase", outputs)))
         self._changed()
 
-    def _adopt(self, root: Trace) -> None:
+    def rerun(self, schedule: Schedule) -> str:
+        """Go on with a schedule that a cell, run again, made anew; returns what became of the old steps, in words."""
+        from .history_rerun import rerun
+
+        return rerun(self, schedule)
+
+    def go_on(self, points: list[Point], more: Sequence[Trace]) -> None:
+        """For `rerun`: the steps up to the last of these places are as they were, then come others."""
+        self.current.points, self.cursor = points, len(points) - 1
+        self._replay(self.current, self.cursor)
+        self._append(more)
+
+    def adopt(self, root: Trace) -> None:
+        """For `rebase` and `rerun`: another expression; the steps are taken again when they are looked at."""
         self.root = root
         for b in self.branches:
             b.points = None
@@ -383,7 +409,7 @@ class Document:
         others = {e.id: b.name for b in self.branches for e in b.entries}
 
         def missing(ref: Ref, called: str = "") -> LabError:
-            label = self.slots.label(ref) or called
+            label = self.known.slots.label(ref) or called
             return history_edit.missing(ref, label, before, self.current.entries, self.known.steps, others, undone)
 
         return missing
@@ -398,10 +424,8 @@ class Document:
 
     @staticmethod
     def from_json(data: Any) -> Document:
-        """A saved history (data or text) on a schedule of its own; also a saved trace, which has no branches.
-
-        Steps that this version does not know are parked, and saved again as they came. Refused: damaged data.
-        """
+        """A saved history (data or text), or a saved trace, on a schedule of its own. Steps that this version does not
+        know are parked, and saved again as they came. Refused: damaged data."""
         from .history_file import from_json
 
         return from_json(data)
@@ -422,7 +446,7 @@ class Document:
             entry = Entry(
                 self._new_id("e"),
                 step.primitive,
-                encode(step.primitive, step.args, before, self.table),
+                encode(step.primitive, step.args, before, self.known.table),
                 step.names,
                 origin(step.where, via),
                 time.time(),
@@ -431,7 +455,7 @@ class Document:
                 evidence=evidence,
                 label=label(step.primitive, step.args, before.trace.state),
             )
-            self.points.append(before.after(entry.id, trace, self.slots))
+            self.points.append(before.after(entry.id, trace, self.known.slots))
             self.current.entries = (*self.entries, entry)
             self.cursor += 1
             self.known.place(self.point)
@@ -448,37 +472,9 @@ class Document:
 
     def _replay(self, branch: Branch, same: int) -> None:
         points = [start(self.root)] if branch.points is None else branch.points[: same + 1]
-        made, more = self._replayed(branch.entries[:same], branch.entries[same:], points[-1])
+        made, more = replayed(self.known, branch.entries[:same], branch.entries[same:], points[-1], self._missing)
         branch.entries, branch.points = tuple(made), [*points, *more[1:]]
         self._write_code(branch)
-
-    def _replayed(
-        self, before: Sequence[Entry], entries: Sequence[Entry], point: Point
-    ) -> tuple[list[Entry], list[Point]]:
-        """The steps `before` with `entries` taken after them, one by one from `point`, parked where they do not apply;
-        and the places between."""
-        made, points = list(before), [point]
-        for entry in entries:
-            try:
-                after, said = self._taken(entry, points[-1], made)
-                made.append(replace(entry, error=None, label=said))
-                points.append(after)
-            except Exception as e:  # a step of a file may hold anything, and no step may bring down the others
-                made.append(replace(entry, error=history_edit.as_error(e)))
-                points.append(points[-1])
-        return made, points
-
-    def _taken(self, entry: Entry, point: Point, before: Sequence[Entry]) -> tuple[Point, str]:
-        """The place after the step, and the step in words; raises where it does not apply."""
-        history_edit.need_known(entry)
-        args = decode(entry.args, point, self.table, self._missing(before))
-        trace = point.trace + Step(entry.primitive, args, entry.where, entry.names)
-        with warnings.catch_warnings():  # what there was to warn of was said when the step was taken
-            warnings.simplefilter("ignore")
-            _ = trace.state
-        after = point.after(entry.id, trace, self.slots)
-        self.known.place(after)
-        return after, label(entry.primitive, args, point.trace.state)
 
     def _write_code(self, branch: Branch) -> None:
         """Each step's call as it is now; a parked one keeps the one it had."""

@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+from ..core import hooks
 from ..core.error import LabError, ScheduleTypeError, ScheduleValueError
 from ..core.hooks import Shown
 from ..core.node import PARALLEL, TENSORIZED, UNROLLED, VECTORIZED, IterVar
@@ -19,8 +20,9 @@ from ..schedule.code import to_code
 from ..schedule.guard import describe, name, warn
 from ..schedule.state import Marks, Stage, State
 from ..schedule.trace import Step, Trace, operations
+from . import sandbox
+from .asking import ask, moves
 from .group import GroupHandle
-from .moves import ask, moves
 from .source import caller, place, result_names
 from .verdict import Moves, Verdict
 
@@ -38,6 +40,7 @@ class Schedule(Shown):
         # Where axes and tensors of steps that this schedule has not taken may come from: undone traces, other handles.
         self._family: list[Any] = [] if family is None else family
         self._family.append(ref(self))
+        self.trial = sandbox.current()  # made while code was only being tried
         self.document: Document | None = None  # its history, once somebody has asked for it (see Document.of)
 
     # ------------------------------------------------------------ looking
@@ -70,6 +73,7 @@ class Schedule(Shown):
 
     def apply(self, primitive: str, /, *args: Any, **kwargs: Any) -> Any:
         """Append one step; returns what the primitive returns."""
+        sandbox.need_changeable(self.trial)
         frame = caller()
         bound = self.arguments(primitive, args, kwargs)
         trace = self.trace + Step(primitive, bound, place(frame), result_names(frame))
@@ -140,6 +144,7 @@ class Schedule(Shown):
     def undo(self, steps: int = 1) -> Schedule:
         """Take back the last steps; a warning says so if there were fewer. `redo` takes them again."""
         need_count("undo", steps)
+        sandbox.need_changeable(self.trial)
         self._family[:] = [m for m in self._family if isinstance(m, Trace) or m() is not None]
         if not any(m is self.trace for m in self._family):
             self._family.append(self.trace)
@@ -195,6 +200,13 @@ class Schedule(Shown):
     def check(self) -> list[LabError]:
         """The open obligations, and what else `build` would refuse."""
         return pipeline.problems(self.state)
+
+    def lab(self, args: Sequence[Any] | None = None, **options: Any) -> Any:
+        """The Schedule Lab around this schedule: `s.lab([A, B, C])`. What is done in it is done here, and the reverse."""
+        open_lab = hooks.find("lab", Schedule)
+        if open_lab is None:  # a part of the package was taken out
+            raise LabError("no-lab", "tvmlab.lab is not there: install tvmlab as a whole")
+        return open_lab(self)(self, args, **options)
 
     def to_code(self) -> str:
         """The steps as code, in the classic calls and the person's names."""

@@ -78,6 +78,14 @@ class Branch:
     def index(self, entry: str) -> int | None:
         return next((n for n, e in enumerate(self.entries) if e.id == entry), None)
 
+    def last_before(self, at: int) -> int | None:
+        """Where the last step in force before `at` begins; None when there is none."""
+        return next((n for n in reversed(range(at)) if not self.entries[n].parked), None)
+
+    def next_after(self, at: int) -> int | None:
+        """Where the next step from `at` that applies ends; None when there is none."""
+        return next((n + 1 for n in range(at, len(self.entries)) if not self.entries[n].parked), None)
+
     def __repr__(self) -> str:
         return f"{self.name}: {', '.join(map(repr, self.entries)) or 'no steps'}"
 
@@ -87,6 +95,11 @@ class Slots:
 
     def __init__(self) -> None:
         self.of: dict[str, list[tuple[str, str]]] = {}
+
+    def copy(self) -> Slots:
+        made = Slots()
+        made.of = {entry: list(slots) for entry, slots in self.of.items()}
+        return made
 
     def take(self, entry: str, key: str, label: str) -> int:
         known = self.of.setdefault(entry, [])

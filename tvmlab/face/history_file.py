@@ -52,7 +52,7 @@ def to_json(document: Document) -> dict[str, Any]:
         {"id": b.id, "name": b.name, "steps": [number(e) for e in b.entries], "cursor": b.cursor}
         for b in document.branches
     ]
-    table = serial.to_data({"outputs": list(document.root.outputs), "objects": document.table.objects})
+    table = serial.to_data({"outputs": list(document.root.outputs), "objects": document.known.table.objects})
     return {
         **document.extra,
         "schema": document.extra.get("schema", SCHEMA),
@@ -63,7 +63,7 @@ def to_json(document: Document) -> dict[str, Any]:
         "current": document.current.id,
         "cursor": document.cursor,
         "made": document.made,
-        "slots": {entry: [list(slot) for slot in slots] for entry, slots in document.slots.of.items()},
+        "slots": {entry: [list(slot) for slot in slots] for entry, slots in document.known.slots.of.items()},
         "seconds": dict(document.seconds),
         "gone": _gone(document),
     }
@@ -125,8 +125,8 @@ def _history(data: Mapping[str, Any]) -> Document:
     table = serial.from_data(data["table"], unread)
     document = Document(Schedule(Trace(_outputs(table["outputs"]))))
     document.schedule.document = document
-    document.table = Table(table["objects"])
-    document.slots.of = {str(e): [(str(k), str(n)) for k, n in slots] for e, slots in data["slots"].items()}
+    document.known.table = Table(table["objects"])
+    document.known.slots.of = {str(e): [(str(k), str(n)) for k, n in slots] for e, slots in data["slots"].items()}
     document.seconds = {str(k): float(v) for k, v in data["seconds"].items()}
     document.extra = {k: v for k, v in data.items() if k not in TOP or k == "schema"}
     document.made = int(data["made"])

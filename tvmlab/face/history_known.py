@@ -8,16 +8,25 @@ from weakref import WeakKeyDictionary
 
 from ..core.node import IterVar
 from ..expr.tensor import Operation, Tensor
-from .history import Entry, Point, Ref
+from .history import Entry, Point, Ref, Slots
+from .history_codec import Table
 
 
 class Known:
-    """Axes and operations by identity, those of replaced steps too; each step as it last was."""
+    """Axes and operations by identity, those of replaced steps too; each step as it last was; what steps hold."""
 
     def __init__(self) -> None:
+        self.table, self.slots = Table(), Slots()
         self.axes: dict[IterVar, Ref] = {}  # axes are small, and have no room for a weak reference
         self.operations: WeakKeyDictionary[Operation, Ref] = WeakKeyDictionary()
         self.steps: dict[str, Entry] = {}
+
+    def copy(self) -> Known:
+        made = Known()
+        made.table, made.slots = Table(self.table.objects), self.slots.copy()
+        made.axes, made.steps = dict(self.axes), dict(self.steps)
+        made.operations = self.operations.copy()
+        return made
 
     def place(self, point: Point) -> None:
         """Remember what is there."""

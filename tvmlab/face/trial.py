@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..core import packed
-from ..core.error import LabError
+from ..core.error import CallError, LabError
 from ..core.node import Call
 from ..core.walk import walk
 from ..expr.tensor import Tensor
@@ -65,7 +65,7 @@ def spec(
     `given`: a person's arrays by name, used if `chosen.inputs` says so. `args`: the order of the arguments.
     """
     if chosen.inputs == "given" and given is None:
-        raise LabError("no-arrays", "no arrays were given", hint='lab.inputs = {"A": a, "B": b}')
+        raise CallError("no-arrays", "no arrays were given", hint='lab.inputs = {"A": a, "B": b}')
     arrays = None
     if chosen.inputs == "given":
         found = inputs.sized(trace, given)
@@ -312,11 +312,15 @@ def beside(asked: Mapping[str, Any], it: Ready) -> dict[str, Any]:
     if not it.chosen.baseline:
         return nothing
     key = (asked["start"], it.chosen.target, it.args.text, it.chosen.threads)
-    if key not in _beside:
-        _beside[key] = {**nothing, **_library(it), "naive": _naive(asked, it)}
-        while len(_beside) > KEPT:
-            _beside.popitem(last=False)
-    return _beside[key]
+    found = _beside.setdefault(key, {})
+    if "baseline" not in found:
+        found |= {**nothing, **_library(it)}
+        del found["naive"]
+    if "naive" not in found and len(it.trace):  # without steps it is the naive one itself
+        found["naive"] = _naive(asked, it)
+    while len(_beside) > KEPT:
+        _beside.popitem(last=False)
+    return {**nothing, **found}
 
 
 def _library(it: Ready) -> dict[str, Any]:
@@ -336,7 +340,7 @@ def _naive(asked: Mapping[str, Any], it: Ready) -> float | None:
     budget = it.chosen.limit * NAIVE_SHARE
     work = arithmetic(operations(it.trace), it.args.numbers) or 0
     speed = 2e6 if it.chosen.target.startswith("interp") else 2e8  # operations a second that even a slow one reaches
-    if not len(it.trace) or work / speed > budget:
+    if work / speed > budget:
         return None
     start = {**asked, "key": asked["start"], "trace": it.trace.prefix(0).to_json(), "packed": asked["packed"]}
     naive = ready(start, lambda content: None)

@@ -204,9 +204,7 @@ class Worker:
                 thing.close()
                 self._made.remove(thing)
 
-    def _talk(
-        self, child: _Child, what: Any, progress: Callable[[Any], None] | None, stop: threading.Event
-    ) -> Outcome:
+    def _talk(self, child: _Child, what: Any, progress: Callable[[Any], None] | None, stop: threading.Event) -> Outcome:
         """Send a job and wait for its end."""
         limit = what[2]
         try:

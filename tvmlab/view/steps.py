@@ -18,8 +18,8 @@ from ..schedule.trace import Trace
 from .acts import decode
 from .frame import frame, known
 from .params import params
-from .payload import Frame, History, Metrics, Param, StepInfo
 from .payload import Branch as BranchInfo
+from .payload import Frame, History, Metrics, Param, StepInfo
 
 Seconds = Mapping[str, float]  # by id of the step after which it was measured; "" is the start
 
@@ -125,7 +125,7 @@ def edit(document: Document, id: str, values: Mapping[str, Any]) -> None:
     found = judge(trace, primitive, made)
     if found.kind == ILLEGAL:
         raise found.error or LabError("illegal", found.reason)
-    document.edit(id, {**{k: None for k in given}, **made})
+    document.edit(id, {**dict.fromkeys(given), **made})
 
 
 def _exclusive(primitive: str, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,11 +1,21 @@
-// Registers the plugins of the extension; each lives in its own file.
-import type { JupyterFrontEndPlugin } from "@jupyterlab/application";
+// Registers the plugins of the extension; each lives in its own file. Whatever only JupyterLab has is optional, so that
+// Notebook 7 gets the rest.
+import { commandsPlugin } from "./commands";
+import { completerPlugin } from "./completer";
+import { filesPlugin } from "./files";
+import { labsPlugin } from "./labs";
+import { launcherPlugin } from "./launcher";
+import { settingsPlugin } from "./settings";
+import { sidebarPlugin } from "./sidebar";
+import { typingPlugin } from "./typing";
 
-const plugin: JupyterFrontEndPlugin<void> = {
-  id: "tvmlab:plugin",
-  description: "The Schedule Lab of tvmlab.",
-  autoStart: true,
-  activate: () => {},
-};
-
-export default [plugin];
+export default [
+  settingsPlugin,
+  labsPlugin,
+  filesPlugin,
+  commandsPlugin,
+  launcherPlugin,
+  sidebarPlugin,
+  completerPlugin,
+  typingPlugin,
+];

@@ -258,6 +258,7 @@ export interface Run {
   compile: number | null;
   baseline: number | null;
   baseline_name: string;
+  naive?: number | null;
   error: Card | null;
   machine: string;
   pinned: boolean;

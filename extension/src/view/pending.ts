@@ -1,5 +1,5 @@
 // Requests on their way: how long the person has been waiting, and that of quick repeats only the last is sent.
-import { signal } from "@preact/signals";
+import { signal } from "./signals";
 import type { Ask } from "./host";
 import type { Reply } from "./payload";
 

@@ -1,5 +1,5 @@
 // The lab's state as signals: what the kernel says (one per trait), and what only this view knows.
-import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
+import { computed, signal, type ReadonlySignal, type Signal } from "./signals";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import { latest } from "./actions/latest";
@@ -98,7 +98,7 @@ export function makeStore(host: Host): { store: Store; stop: () => void } {
     shown: computed(() => (looking.value === null ? traits.frame.value : unpacked(traits, at.value))),
     width: signal<Width>("wide"),
     // A lab without an expression begins with the choice of one.
-    drawer: signal<Drawer>(host.live && !traits.head.value.expression.length ? "workload" : ""),
+    drawer: signal<Drawer>(host.live && traits.head.value.start ? "workload" : ""),
     tab: signal<NarrowTab>("schedule"),
     source: signal("loops"),
     picture: signal("graph"),

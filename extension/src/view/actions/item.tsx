@@ -43,16 +43,16 @@ export function Item({ action, id, stop, open, onStart, onWhy, onHover, onFocus,
           <span class="tvl-action-name">{action.label}</span>
           {action.key && <kbd aria-hidden="true">{action.key}</kbd>}
         </button>
-        <span class={`tvl-action-word tvl-tone-${signTone(sign)}`}>{action.word}</span>
+        <p id={`${id}-why`} class="tvl-action-reason" title={reason || undefined}>
+          <span class={`tvl-tone-${signTone(sign)}`}>{action.word}</span>
+          {reason && ` ${reason}`}
+        </p>
         {action.card && (
           <button type="button" class="tvl-link" tabIndex={-1} aria-label={`why is ${action.label} ${action.word}?`} onClick={onWhy}>
             why?
           </button>
         )}
       </div>
-      <p id={`${id}-why`} class={reason ? "tvl-action-reason" : "tvl-hidden"} title={reason}>
-        {reason || action.word}
-      </p>
       {children}
     </li>
   );

@@ -6,11 +6,13 @@ import type { Act, Action, Card, Preview, Reply } from "../payload";
 import { useStore, type Store } from "../store";
 import { CardView } from "../ui/card";
 import { Pane } from "../ui/pane";
+import { SignMark } from "../ui/sign";
+import { equal } from "../ui/values";
 import { Deltas } from "./deltas";
 import { Form } from "./form";
 import { Item } from "./item";
 import { latest } from "./latest";
-import { equal, first, matches } from "./values";
+import { first, matches } from "./values";
 import "./actions.css";
 
 type From = "tree" | "actions";
@@ -65,6 +67,10 @@ function Live({ store }: { store: Store }) {
     setVerdict(null);
   }, [ids, frame]);
 
+  useEffect(() => {
+    // What opens under an action is to be seen whole, if there is room.
+    pane.current?.querySelector(".tvl-open")?.scrollIntoView?.({ block: "nearest" });
+  }, [open?.name, open?.what]);
   const focusItem = (name: string) => pane.current?.querySelector<HTMLElement>(`#${CSS.escape(idOf(name))}`)?.focus();
   const close = () => {
     if (open?.from === "tree") toTree(pane.current);
@@ -93,7 +99,7 @@ function Live({ store }: { store: Store }) {
     setOpen(open?.name === action.name && open.what === "why" ? null : { name: action.name, what: "why", act: first(action), from: "actions" });
 
   useWanted(store, fresh, (key, from) => {
-    const action = items.find((item) => item.key === key || item.name === key);
+    const action = key ? items.find((item) => item.key === key || item.name === key) : undefined;
     if (action) return start(action, from);
     if (key) store.said.value = `There is no action with the letter ${key} for this selection.`;
     else focusItem(find(stop)?.name ?? shown[0]?.name ?? "");
@@ -167,16 +173,24 @@ function Live({ store }: { store: Store }) {
           );
         })}
       </div>
-      {items.length > 0 && <Would preview={form && !pointed ? null : preview} />}
+      {items.length > 0 && !open && <Would action={find(pointed || focused)} preview={preview} />}
     </Pane>
   );
 }
 
 /** Always there, so that nothing below the pointer moves when a preview comes. */
-function Would({ preview }: { preview: Preview | null }) {
+function Would({ action, preview }: { action: Action | undefined; preview: Preview | null }) {
   return (
     <div class="tvl-would">
-      {preview ? <Deltas deltas={preview.deltas} /> : <p>Point at an action to see what it would change.</p>}
+      {preview ? (
+        <Deltas deltas={preview.deltas} />
+      ) : action?.reason ? (
+        <p>
+          <SignMark sign={action.sign} /> {action.reason}
+        </p>
+      ) : (
+        <p>Point at an action to see what it would change.</p>
+      )}
     </div>
   );
 }

@@ -193,7 +193,7 @@ function Body({ store, kind, lines, diff, label, preview, stale, tools, children
         </p>
       )}
       {plain ? (
-        <pre class="tvl-plain" tabIndex={0} aria-label="Program text">
+        <pre class="tvl-whole" tabIndex={0} aria-label="Program text">
           {asText(lines)}
         </pre>
       ) : (

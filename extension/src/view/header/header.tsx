@@ -20,18 +20,22 @@ export function Header() {
   return (
     <>
       <div class="tvl-header" role="toolbar" aria-label="Lab" data-pane="header" ref={bar} id={`${uid}-header`}>
-        <div class="tvl-header-what">
-          <WorkloadButton />
-          {narrow && <MoreMenu />}
-          <TargetMenu />
-          <MachineMenu />
+        <div class="tvl-header-row">
+          <div class="tvl-header-what">
+            <WorkloadButton />
+            {narrow && <MoreMenu />}
+            <TargetMenu />
+            <MachineMenu />
+          </div>
+          {!narrow && <Taking />}
         </div>
-        {!narrow && <Taking />}
-        <div class="tvl-header-state">
-          <LegalityBadge />
-          <TimeChip />
+        <div class="tvl-header-row">
+          <div class="tvl-header-state">
+            <LegalityBadge />
+            <TimeChip />
+          </div>
+          {!narrow && <Doing />}
         </div>
-        {!narrow && <Doing />}
       </div>
       <Banner />
     </>

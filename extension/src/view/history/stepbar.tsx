@@ -11,10 +11,10 @@ export function StepBar({ onClose }: { onClose: () => void }) {
   const step = history.value.steps[at.value - 1];
   useEscape(width.value !== "narrow", onClose);
   if (!step) return <p class="tvl-stepbar tvl-soft-text">Choose a step to change it.</p>;
-  return <Editor key={step.id} step={step} at={at.value} onClose={onClose} />;
+  return <Editor key={step.id} step={step} at={at.value} />;
 }
 
-function Editor({ step, at, onClose }: { step: StepInfo; at: number; onClose: () => void }) {
+function Editor({ step, at }: { step: StepInfo; at: number }) {
   const { act, history, uid, width } = useStore();
   const [changed, setChanged] = useState<ReadonlyMap<string, unknown>>(new Map());
   const box = useRef<HTMLFormElement>(null);
@@ -64,9 +64,8 @@ function Editor({ step, at, onClose }: { step: StepInfo; at: number; onClose: ()
           <Button label="Earlier" icon="left" hint="Move it earlier (Alt+←)" off={at === 1 && "It is the first step"} onClick={() => void act({ kind: "move", step: step.id, to: at - 2 }, "history")} />
           <Button label="Later" icon="right" hint="Move it later (Alt+→)" off={at === steps.length && "It is the last step"} onClick={() => void act({ kind: "move", step: step.id, to: at }, "history")} />
         </span>
-        <Button label="Branch here" icon="branch" hint="Go on from here on a new branch; the steps after it stay where they are" onClick={() => void act({ kind: "branch", step: step.id }, "history")} />
-        <Button label="Delete" icon="bin" kind="danger" onClick={() => to("delete")} />
-        {!narrow && <Button label="Close" kind="quiet" onClick={onClose} />}
+        <Button label="Branch here" icon="branch" hint="Go on from here; the later steps stay on their branch" onClick={() => void act({ kind: "branch", step: step.id }, "history")} />
+        <Button label="Delete" kind="danger" onClick={() => to("delete")} />
       </div>
       {step.reason && (
         <p class={step.status === "parked" ? "tvl-tone-unknown" : "tvl-soft-text"}>

@@ -7,7 +7,7 @@ import { caches, facts, scale } from "./levels";
 const ROW = 28;
 const LEFT = 104;
 const WIDTH = 400;
-const TOP = 22;
+const TOP = 36;
 const RIGHT = 70;
 
 export function MetricsView({ store, metrics }: { store: Store; metrics: Metrics }) {
@@ -39,10 +39,10 @@ function Chart({ store, metrics, sizes }: { store: Store; metrics: Metrics; size
   const selected = new Set(store.selection.value);
   return (
     <svg class="tvl-chart" viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label="Bytes touched and moved by each loop, against the caches. The table says the same.">
-      {sizes.map((size) => (
+      {sizes.map((size, i) => (
         <g key={size.name}>
-          <line class="tvl-chart-roof" x1={x(size.bytes)} x2={x(size.bytes)} y1={TOP - 4} y2={height} />
-          <text class="tvl-chart-soft" x={x(size.bytes)} y={TOP - 8} text-anchor="middle">
+          <line class="tvl-chart-roof" x1={x(size.bytes)} x2={x(size.bytes)} y1={TOP - 6 - (i % 2) * 13} y2={height} />
+          <text class="tvl-chart-soft" x={x(size.bytes)} y={TOP - 10 - (i % 2) * 13} text-anchor="middle">
             {size.name} {bytes(size.bytes)}
           </text>
         </g>

@@ -1,5 +1,5 @@
 // Dragging in the tree with pointer events: a row over others, or the right edge of an extent.
-import { signal, type Signal } from "@preact/signals";
+import { signal, type Signal } from "../signals";
 import { latest } from "../actions/latest";
 import { changed } from "../actions/values";
 import type { Act, Preview, Reply, Row } from "../payload";

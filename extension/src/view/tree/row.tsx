@@ -69,7 +69,7 @@ const NAMES = { "+": "yes", x: "no", "?": "perhaps", "=": "same" };
 function Chips({ row, before }: { row: Row; before: Row | undefined }) {
   const gone = before ? before.chips.filter((chip) => !row.chips.includes(chip)) : [];
   return (
-    <span class="tvl-chip tvl-t-chips">
+    <span class="tvl-t-chips">
       {row.chips.map((chip) => (
         <span key={chip} class={`tvl-chip tvl-t-chip${before && !before.chips.includes(chip) ? " tvl-t-new" : ""}`}>
           {chip}

@@ -1,0 +1,163 @@
+// The commands of the palette. One that cannot act now says why, in its label's end and in its tooltip.
+import { ILayoutRestorer, type JupyterFrontEnd, type JupyterFrontEndPlugin } from "@jupyterlab/application";
+import { ICommandPalette } from "@jupyterlab/apputils";
+import { INotebookTracker, NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
+import type { ReadonlyPartialJSONObject } from "@lumino/coreutils";
+import * as acts from "./acts";
+import { labIcon } from "./icon";
+import { ILabs, type Found } from "./labs";
+import { commands } from "./names";
+import { Tabs, type Where } from "./tab";
+import { cellOf, pointers } from "./outputs";
+import { ILabSettings, type LabSettings } from "./settings";
+
+const NO_LAB = "there is no lab in this notebook";
+const CATEGORY = "Schedule Lab";
+
+interface Entry {
+  label: string;
+  what: string; // in one sentence
+  /** Why not now, or "". */
+  not?: (found: Found) => string;
+  run: (found: Found) => unknown;
+}
+
+const request = (kind: "undo" | "redo" | "run") => (found: Found) => acts.act(found, { kind });
+
+const ON_A_LAB: Record<string, Entry> = {
+  [commands.undo]: {
+    label: "Undo the Last Step",
+    what: "Goes back one step of the schedule.",
+    not: ({ lab }) => (lab.step ? "" : "the schedule is at its start"),
+    run: request("undo"),
+  },
+  [commands.redo]: {
+    label: "Redo the Next Step",
+    what: "Takes the step that was undone again.",
+    not: ({ lab }) => (lab.step < lab.steps ? "" : "no step was undone"),
+    run: request("redo"),
+  },
+  [commands.run]: { label: "Run and Check", what: "Runs the schedule, checks and times it.", run: request("run") },
+  [commands.compare]: {
+    label: "Compare with the Pinned Run",
+    what: "Measures the pinned run and the newest one in turns.",
+    not: (found) => (acts.pair(found) ? "" : "it takes a pinned run and another one"),
+    run: (found) => acts.act(found, { kind: "compare", ids: acts.pair(found)! }),
+  },
+  [commands.copyCode]: { label: "Copy Code", what: "Copies the steps as code.", run: acts.copyCode },
+  [commands.insertCell]: {
+    label: "Insert Code Cell",
+    what: "Puts the steps as code into a new cell under the lab.",
+    run: acts.insertCell,
+  },
+  [commands.exportHtml]: {
+    label: "Export as HTML",
+    what: "Downloads the lab as one page that works offline.",
+    run: acts.exportHtml,
+  },
+};
+
+function addLabCommands(app: JupyterFrontEnd, labs: ILabs): void {
+  for (const [id, { label, what, not, run }] of Object.entries(ON_A_LAB)) {
+    const obstacle = () => (labs.current ? (not?.(labs.current) ?? "") : NO_LAB);
+    app.commands.addCommand(id, {
+      label: () => withReason(label, obstacle()),
+      caption: () => withReason(what, obstacle()),
+      isEnabled: () => !obstacle(),
+      execute: async () => void (labs.current && (await run(labs.current))),
+    });
+  }
+}
+
+const withReason = (text: string, reason: string) => (reason ? `${text} (${reason})` : text);
+
+function addOpen(app: JupyterFrontEnd, labs: ILabs, tabs: Tabs): void {
+  const found = (args: ReadonlyPartialJSONObject): Where | null => {
+    if (typeof args.model === "string") return args as unknown as Where;
+    const now = labs.current;
+    return now && { path: now.line.panel.context.path, model: now.lab.model_id, name: now.lab.name };
+  };
+  app.commands.addCommand(commands.open, {
+    label: (args) => withReason("Open in a Tab", found(args) ? "" : NO_LAB),
+    caption: "Shows the lab beside the notebook: a second view of the same one.",
+    isEnabled: (args) => found(args) !== null,
+    execute: (args) => {
+      const where = found(args);
+      if (where) tabs.open(where);
+    },
+  });
+}
+
+/** With the setting openIn=tab, the lab of a cell that has run opens in a tab too. */
+function openNew(tracker: INotebookTracker, settings: LabSettings, tabs: Tabs): void {
+  const known = new WeakMap<NotebookPanel, Set<string>>();
+  NotebookActions.executed.connect((_, { notebook }) => {
+    const panel = tracker.find((one) => one.content === notebook);
+    if (!panel || settings.values.openIn !== "tab") return;
+    const seen = known.get(panel) ?? new Set();
+    known.set(panel, seen);
+    for (const model of pointers(panel).filter((id) => !seen.has(id))) {
+      seen.add(model);
+      const name = `Lab of cell ${cellOf(panel, model) + 1}`;
+      tabs.open({ path: panel.context.path, model, name });
+    }
+  });
+}
+
+function addNotebookCommands(app: JupyterFrontEnd, labs: ILabs, tracker: INotebookTracker, settings: LabSettings): void {
+  const alive = () => Boolean(labs.line?.labs.length);
+  app.commands.addCommand(commands.snapshot, {
+    label: (args) => (args.toolbar ? "Snapshot labs" : withReason("Snapshot All Labs", alive() ? "" : NO_LAB)),
+    caption: "Writes still copies of all labs into the notebook, for GitHub and print",
+    icon: (args) => (args.toolbar ? labIcon : undefined),
+    isEnabled: alive,
+    isVisible: (args) => !args.toolbar || alive(),
+    execute: async () => void (labs.line && (await acts.snapshot(labs.line))),
+  });
+
+  const state = () => tracker.currentWidget?.content.model?.getMetadata("widgets");
+  app.commands.addCommand(commands.clearState, {
+    label: () => withReason("Clear the Saved Widget State", state() ? "" : "this notebook holds none"),
+    caption: "Makes the file smaller; the still copies stay.",
+    isEnabled: () => Boolean(state()),
+    execute: () => tracker.currentWidget?.content.model?.deleteMetadata("widgets"),
+  });
+
+  app.commands.addCommand(commands.example, {
+    label: "Insert an Example Cell",
+    caption: "Puts a cell that opens a lab under the active one.",
+    isEnabled: () => tracker.currentWidget !== null,
+    execute: () => {
+      const panel = tracker.currentWidget;
+      if (panel) acts.addCell(panel, panel.content.activeCellIndex, settings.example);
+    },
+  });
+}
+
+export const commandsPlugin: JupyterFrontEndPlugin<void> = {
+  id: "tvmlab:commands",
+  description: "Commands that act on the lab in front.",
+  autoStart: true,
+  requires: [ILabs, INotebookTracker, ILabSettings],
+  optional: [ICommandPalette, ILayoutRestorer],
+  activate: (
+    app: JupyterFrontEnd,
+    labs: ILabs,
+    tracker: INotebookTracker,
+    settings: LabSettings,
+    palette: ICommandPalette | null,
+    restorer: ILayoutRestorer | null,
+  ) => {
+    addLabCommands(app, labs);
+    addNotebookCommands(app, labs, tracker, settings);
+    // Notebook 7 shows one document at a time: there is no place for a tab.
+    if (restorer) {
+      const tabs = new Tabs(app, labs, restorer);
+      addOpen(app, labs, tabs);
+      openNew(tracker, settings, tabs);
+    }
+    const here = Object.values(commands).filter((id) => app.commands.hasCommand(id));
+    for (const command of here) palette?.addItem({ command, category: CATEGORY });
+    labs.changed.connect(() => here.forEach((id) => app.commands.notifyCommandChanged(id)));
+  },
+};

@@ -1,0 +1,50 @@
+"""Steps taken again, one after the other: those that do not apply where they stand are parked."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ..schedule.trace import Step
+from .history import Entry, Point
+from .history_codec import Missing, decode
+from .history_edit import as_error, need_known
+from .history_known import Known
+from .history_words import label
+
+
+def taken(known: Known, entry: Entry, point: Point, missing: Missing) -> tuple[Point, str]:
+    """The place after the step, and the step in words; raises where it does not apply."""
+    need_known(entry)
+    args = decode(entry.args, point, known.table, missing)
+    trace = point.trace + Step(entry.primitive, args, entry.where, entry.names)
+    with warnings.catch_warnings():  # what there was to warn of was said when the step was taken
+        warnings.simplefilter("ignore")
+        _ = trace.state
+    after = point.after(entry.id, trace, known.slots)
+    known.place(after)
+    return after, label(entry.primitive, args, point.trace.state)
+
+
+def replayed(
+    known: Known,
+    before: Sequence[Entry],
+    entries: Sequence[Entry],
+    point: Point,
+    missing: Callable[[Sequence[Entry]], Missing],
+) -> tuple[list[Entry], list[Point]]:
+    """The steps `before`, which lead to `point`, with `entries` taken after them; and the places from there on.
+
+    `missing(steps)`: what is said of what is not there after these steps.
+    """
+    made, points = list(before), [point]
+    for entry in entries:
+        try:
+            after, said = taken(known, entry, points[-1], missing(made))
+            made.append(replace(entry, error=None, label=said))
+            points.append(after)
+        except Exception as e:  # a step of a file may hold anything, and no step may bring down the others
+            made.append(replace(entry, error=as_error(e)))
+            points.append(points[-1])
+    return made, points

@@ -1,0 +1,159 @@
+"""Runs as rows, and what is said of two of them: plain data and sentences, made from what a trial gave."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..core.error import LabError
+from ..face.options import Options
+from ..runtime.measure import duration
+from ..runtime.worker import Outcome
+from .card import card
+from .payload import Card, Comparison, Metrics, Run, Table, Worth
+
+SHOWN_TIMES = 40  # of the repeats: as many dots as a row has room for
+ENDED: dict[str, tuple[str, str]] = {
+    "timeout": ("", "Raise the limit in the options, or make the sizes smaller."),
+    "memory": ("It needed more memory than a run may have. ", "Make the sizes smaller, or compute a stage in parts."),
+    "crash": ("", "The notebook is not affected. Wrong indices in an extern or an intrinsic are the usual cause."),
+    "lost": ("", "Try again; if it stays so, restart the kernel."),
+}
+
+
+def blank(id: str, title: str, step: str, trace: str, chosen: Options) -> Run:
+    """The row of a run that waits for its turn."""
+    return {
+        "id": id, "when": time.strftime("%H:%M:%S"), "title": title, "step": step, "trace": trace,
+        "target": chosen.target, "size": "", "threads": chosen.threads, "state": "queued", "progress": 0.0,
+        "seconds": None, "spread": None, "times": [], "gflops": None, "check": "", "worst": "", "wrong": None,
+        "compile": None, "baseline": None, "baseline_name": "", "naive": None, "error": None, "machine": "",
+        "pinned": False, "stale": False,
+    }  # fmt: skip
+
+
+def filled(row: Run, result: Mapping[str, Any]) -> None:
+    """What a trial gave, into its row."""
+    for name in ("check", "worst", "wrong", "compile", "size", "threads", "machine", "baseline_name"):
+        row[name] = result[name]  # type: ignore[literal-required]
+    for name in ("seconds", "spread", "gflops", "baseline", "naive"):
+        row[name] = _short(result[name])  # type: ignore[literal-required]
+    times = result["times"]
+    stride = max(1, -(-len(times) // SHOWN_TIMES))
+    row["times"] = [float(f"{t:.4g}") for t in times[::stride]]
+    row["state"], row["progress"] = "done", 1.0
+
+
+def _short(x: float | None) -> float | None:
+    return None if x is None else float(f"{x:.5g}")
+
+
+# ---------------------------------------------------------------- what went wrong
+
+
+def failed(outcome: Outcome, title: str, doing: str = "") -> Card:
+    """Why a run has no result. `doing`: the state it was in."""
+    if outcome.kind == "error" and outcome.error is not None:
+        return card(error_of(outcome.error), title)
+    start, hint = ENDED.get(outcome.kind, ("", ""))
+    phase = f" (while {doing})" if doing in ("compiling", "checking", "running") else ""
+    text = f"{start}{outcome.text[:1].upper()}{outcome.text[1:]}{phase}."
+    made = card(LabError(outcome.kind, text, hint=hint), title)
+    if outcome.kind == "crash" and outcome.error is not None:
+        made["where"] = []
+        made["clash"] = _last_words(str(outcome.error.get("said", "")))
+    return made
+
+
+def error_of(record: Mapping[str, Any]) -> LabError:
+    """The record of an error, as one."""
+    where = record["where"] if record["type"] != "MemoryError" else []
+    return LabError(record["rule"], record["message"], where, record["legal"], record["hint"])
+
+
+def _last_words(said: str) -> str:
+    """What a process printed that was not about itself."""
+    lines = said.splitlines()
+    end = next((k for k, x in enumerate(lines) if x.startswith(("Fatal Python error", "Thread 0x"))), len(lines))
+    return "\n".join(lines[:end][-5:])
+
+
+# ---------------------------------------------------------------- two side by side
+
+
+def comparing(a: Run, b: Run) -> Comparison:
+    """The comparison of two rows before anything is known."""
+    return {
+        "a": a["id"], "b": b["id"], "state": "running", "verdict": "", "text": "waiting for its turn", "ratio": None,
+        "low": None, "high": None, "rounds": 0, "reasons": [], "explained": False, "diff": [],
+        "table": {"title": "", "head": [], "rows": []}, "error": None,
+    }  # fmt: skip
+
+
+def compared(made: Comparison, result: Mapping[str, Any], names: Sequence[str]) -> None:
+    """What the rounds gave, into the comparison. `names`: what the two are called."""
+    made["verdict"], made["rounds"] = result["verdict"], result["rounds"]
+    made["ratio"], made["low"], made["high"] = (_short(result[k]) for k in ("ratio", "low", "high"))
+    made["text"] = verdict_line(result, names)
+    made["state"] = "done"
+    medians = [duration(sorted(result[k])[len(result[k]) // 2]) for k in ("a", "b")]
+    made["table"]["rows"].insert(0, ["median time of the rounds", *medians])
+
+
+def verdict_line(result: Mapping[str, Any], names: Sequence[str]) -> str:
+    """`step 5 is 1.8x faster than start (95 % interval 1.7 to 1.9; 30 interleaved rounds)`"""
+    a, b = names
+    ratio, low, high = result["ratio"], result["low"], result["high"]
+    if result["verdict"] == "slower":
+        ratio, low, high = 1 / ratio, 1 / high, 1 / low
+    interval = f"(95 % interval {low:.3g} to {high:.3g}; {result['rounds']} interleaved rounds)"
+    if result["verdict"] in ("faster", "slower"):
+        text = f"{b} is {ratio:.3g}x {result['verdict']} than {a} {interval}"
+    else:
+        text = f"{b} and {a} are the same within noise: {ratio:.3g}x {interval}"
+    wrong = [n for n, c in zip(names, result["checks"], strict=True) if c["check"] == "wrong"]
+    return text + "".join(f". {n} gives a wrong result" for n in wrong)
+
+
+ROWS: list[tuple[str, str]] = [
+    ("arithmetic", "flops"), ("bytes loaded", "read"), ("bytes stored", "written"), ("distinct bytes", "unique"),
+    ("times the arithmetic needed", "redundancy"), ("parallel tasks", "tasks"), ("vector width", "lanes"),
+]  # fmt: skip
+
+
+def table(names: Sequence[str], a: Metrics, b: Metrics) -> Table:
+    """The modelled numbers of both."""
+    rows = [[label, number(a[key]), number(b[key])] for label, key in ROWS]  # type: ignore[literal-required]
+    return {"title": "modelled numbers and measured time", "head": ["", *names], "rows": rows}
+
+
+def number(x: float | None) -> str:
+    """`134 M`; `?` where it could not be modelled."""
+    if x is None:
+        return "?"
+    for size, unit in ((1e12, " T"), (1e9, " G"), (1e6, " M"), (1e4, " k")):
+        if abs(x) >= size:
+            return f"{x / (1e3 if size == 1e4 else size):.3g}{unit}"
+    return f"{x:.4g}"
+
+
+# ---------------------------------------------------------------- a step's worth
+
+
+def waiting(id: str) -> Worth:
+    return {"id": id, "text": "...", "ratio": None, "low": None, "high": None}
+
+
+def worth(made: Worth, result: Mapping[str, Any]) -> None:
+    """What the rounds with and without a step gave. First the schedule without it, then the one with it."""
+    ratio, low, high = (_short(result[k]) for k in ("ratio", "low", "high"))
+    made["ratio"], made["low"], made["high"] = ratio, low, high
+    if result["checks"][0]["check"] == "wrong":
+        made["text"] = "without it the result is wrong"
+    elif result["verdict"] == "faster":
+        made["text"] = f"worth {ratio:.3g}x"
+    elif result["verdict"] == "slower" and ratio:
+        made["text"] = f"costs {1 / ratio:.3g}x: faster without it"
+    else:
+        made["text"] = "no difference within noise"
