@@ -8,6 +8,7 @@ from tvmlab.analysis import machine as machines
 from tvmlab.analysis.machine import Cache, Machine, get, names, size, this_machine
 from tvmlab.analysis.metrics import metrics
 from tvmlab.analysis.roofline import roofline, traffic
+from tvmlab.core.error import MissingName
 
 LAPTOP = get("laptop-x86")
 
@@ -19,8 +20,9 @@ def test_presets():
     assert LAPTOP.peak(64, cores=1, lanes=1) == 3e9 * 2 * 2
     assert LAPTOP.bandwidth("memory", 1) == 15e9
     assert LAPTOP.lines[2] == "L1 32 KiB per core, lines of 64 bytes"
-    with pytest.raises(ValueError, match="there is no machine `cray`; the machines are"):
+    with pytest.raises(MissingName, match="there is no machine `cray`") as refused:
         get("cray")
+    assert list(refused.value.legal) == names()
 
 
 def test_the_system_says_what_this_machine_is(tmp_path):
