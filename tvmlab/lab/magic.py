@@ -105,10 +105,10 @@ def cell_id(shell: Any) -> str:
 
 def lab_of(cell: str, schedule: Schedule, name: str) -> Any:
     """The lab under the cell: the one that is there already goes on with the schedule."""
-    from .app import Lab
+    from .app import LABS, Lab
 
     lab = CELLS.labs.get(cell)
-    if lab is None:
+    if lab is None or lab.id not in LABS:  # the first time; or it was closed
         lab = Lab(schedule, name=name)
     elif lab.schedule is not schedule:
         said = "" if schedule.document is not None else lab.document.rerun(schedule)
@@ -168,6 +168,13 @@ def told(cell: str, lab: Any, found: Live) -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------- in IPython
+
+
+def here() -> None:
+    """Register with the IPython that runs us, if one does."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is not None:
+        register(shell)
 
 
 def register(shell: Any) -> None:
