@@ -8,8 +8,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from ..core.error import LabError, ScheduleTypeError, ScheduleValueError
 from ..core import hooks
+from ..core.error import LabError, ScheduleTypeError, ScheduleValueError
 from ..core.hooks import Shown
 from ..core.node import PARALLEL, TENSORIZED, UNROLLED, VECTORIZED, IterVar
 from ..expr.attrs import StringImm
@@ -21,8 +21,8 @@ from ..schedule.guard import describe, name, warn
 from ..schedule.state import Marks, Stage, State
 from ..schedule.trace import Step, Trace, operations
 from . import sandbox
+from .asking import ask, moves
 from .group import GroupHandle
-from .moves import ask, moves
 from .source import caller, place, result_names
 from .verdict import Moves, Verdict
 

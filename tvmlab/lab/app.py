@@ -58,7 +58,7 @@ class Lab:
         self.number = next(_numbers)
         self.id, self.name = f"lab-{self.number}", name or f"lab {self.number}"
         self.target = str(as_target(target))
-        self.machine = machines.get(machine)
+        self.machine = machines.get(machine or None)
         self.later = Later()
         self.selection: list[str] = []
         self._said: payload.Message = {"n": 0, "text": "", "kind": "info", "card": None}

@@ -11,22 +11,31 @@ from ..runtime.measure import duration
 from ..target import get, names
 from ..target.base import TargetKind
 from ..view import head, payload
-from ..view.program import program
-from ..view.units import size
 
 
 def heading(lab: Any) -> payload.Head:
     """The trait `head`."""
-    trace = lab.schedule.trace
     time, spread, times_naive = measured(lab.runs.payload()["rows"])
+    parked = [f"{e.label or e.primitive}: {e.reason}" for e in lab.document.entries[: lab.step] if e.parked]
+    variable = called(lab.schedule)
     return {
-        "schema": payload.SCHEMA, "id": lab.id, "name": lab.name, "title": head.title(trace, lab.workload),
-        "variable": "s", "expression": head.expression(trace),
+        "schema": payload.SCHEMA, "id": lab.id, "name": lab.name, "variable": variable,
+        **head.said(lab.schedule.trace, variable, parked),
         "target": lab.target, "targets": targets(), "machine": lab.machine.name, "machines": machines(),
-        "badge": head.badge(lab.document), "time": time, "spread": spread, "times_naive": times_naive,
-        "calls": lab.schedule.to_code(), "program": program(trace),
+        "time": time, "spread": spread, "times_naive": times_naive,
         "busy": "", "start": lab.starts, "given": lab.document.given,
     }  # fmt: skip
+
+
+def called(schedule: Any) -> str:
+    """The person's name for the schedule in this notebook, else `s`."""
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return "s"
+    shell = get_ipython()
+    names = [n for n, v in shell.user_ns.items() if v is schedule and not n.startswith("_")] if shell is not None else []
+    return names[0] if names else "s"
 
 
 def measured(rows: Sequence[payload.Run]) -> tuple[str, str, str]:
@@ -63,9 +72,5 @@ def machines() -> list[payload.MachineInfo]:
     return [_machine(machine.get(name)) for name in machine.names()]
 
 
-def _machine(m: Any) -> payload.MachineInfo:
-    levels = [f"{level.name} {size(level.bytes)}" for level in m.levels]
-    lines = [", ".join(levels), f"{m.cores} cores, {m.vector_bits}-bit vectors, {m.ghz:g} GHz"]
-    return {"name": m.name, "label": m.label, "lines": lines}
-
-
+def _machine(m: machine.Machine) -> payload.MachineInfo:
+    return {"name": m.name, "label": m.label, "lines": m.lines}

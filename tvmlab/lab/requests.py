@@ -18,7 +18,7 @@ from ..face.document import Document
 from ..face.verdict import UNKNOWN, judge
 from ..view import actions, acts, diff, drops, frame, passes, pictures, preview, sources, steps
 from ..view.card import card
-from ..view.payload import Act, Reply, Request
+from ..view.payload import Reply, Request
 from . import typed, workloads
 
 Handler = Callable[[Any, Any], Any]

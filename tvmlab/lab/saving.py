@@ -56,5 +56,5 @@ def _known(saved: dict[str, Any]) -> dict[str, Any]:
     with suppress(LabError):
         found["target"] = str(as_target(saved.get("target") or "llvm"))
     with suppress(LabError):
-        found["machine"] = machine.get(saved.get("machine") or "").name
+        found["machine"] = machine.get(saved.get("machine") or None).name
     return found

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from typing import Any as Machine
+from ...analysis.machine import Machine
 from ...core.error import MissingName
 from ...schedule.trace import Trace
 from ..payload import Choice, Picture
