@@ -36,6 +36,7 @@ from typing import Any
 from ..core.error import LabError
 from ..face.document import Document
 from ..face.handle import Schedule
+from ..face.origins import cell_number
 from ..schedule.trace import Trace
 from ..view.diff import diff
 from ..view.frame import frame
@@ -84,7 +85,7 @@ def execute(shell: Any, cell: str) -> Any:
     after showing it where it is not what the lab shows."""
     __tracebackhide__ = True
     text = "\n" + shell.transform_cell(cell)  # the magic stands in the first line
-    file = shell.compile.cache(text, shell.execution_count, raw_code=f"%%schedule\n{cell}")
+    file = shell.compile.cache(text, _number(shell), raw_code=f"%%schedule\n{cell}")
     tree = ast.parse(text, file)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, file, "exec"), shell.user_ns)  # noqa: S102
@@ -94,6 +95,17 @@ def execute(shell: Any, cell: str) -> Any:
     if not isinstance(value, Schedule):
         sys.displayhook(value)
     return value
+
+
+def _number(shell: Any) -> int:
+    """The execution count of the cell that runs the magic: the counter itself is one further already."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        found = cell_number(frame.f_code.co_filename)
+        if found is not None:
+            return found
+        frame = frame.f_back
+    return int(shell.execution_count)
 
 
 def cell_id(shell: Any) -> str:
