@@ -21,6 +21,7 @@ from ..face.api import as_target, create_schedule, need_arguments, need_schedule
 from ..face.document import Document
 from ..face.handle import Schedule
 from ..face.verdict import arguments
+from ..schedule.trace import Trace
 from ..view import actions, acts, frame, payload, pictures, sources, steps, still, story
 from . import magic, panel, requests, saving, selecting, workloads
 from .heading import heading

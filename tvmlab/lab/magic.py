@@ -31,6 +31,7 @@ from __future__ import annotations
 import ast
 import sys
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
 from ..core.error import LabError
@@ -99,12 +100,12 @@ def execute(shell: Any, cell: str) -> Any:
 
 def _number(shell: Any) -> int:
     """The execution count of the cell that runs the magic: the counter itself is one further already."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        found = cell_number(frame.f_code.co_filename)
+    at: FrameType | None = sys._getframe(1)
+    while at is not None:
+        found = cell_number(at.f_code.co_filename)
         if found is not None:
             return found
-        frame = frame.f_back
+        at = at.f_back
     return int(shell.execution_count)
 
 
@@ -165,7 +166,7 @@ def told(cell: str, lab: Any, found: Live) -> dict[str, Any]:
         trace = CELLS.good.get(cell)
     state = "none" if trace is None else "good" if found.problem is None else "kept"
     shown = None if trace is None else frame(trace)
-    old = frame(lab.schedule.trace)["loops"] if lab is not None else []
+    changes = diff(frame(lab.schedule.trace)["loops"], shown["loops"]) if shown is not None and lab is not None else []
     error, said = None, "As typed; run the cell to take it."
     if found.problem is not None:
         p = found.problem
@@ -175,7 +176,7 @@ def told(cell: str, lab: Any, found: Live) -> dict[str, Any]:
         lab.typed(trace, said, found.problem is None)
     return {
         "lab": "" if lab is None else lab.id, "name": found.name, "state": state, "frame": shown,
-        "diff": diff(old, shown["loops"]) if shown is not None and lab is not None else [], "error": error, "said": said,
+        "diff": changes, "error": error, "said": said,
     }  # fmt: skip
 
 

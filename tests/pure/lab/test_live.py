@@ -133,9 +133,8 @@ def test_nothing_outside_changes(notebook, tmp_path, how):
         f.write("here")
     problem = evaluate(OUTSIDE[how].format(path=path, there=there), notebook).problem
     assert "while you type" in problem.text
-    assert not os.path.exists(path) and open(there).read() == "here" and "TVMLAB_TYPED" not in os.environ
-    with open(path, "w"):  # afterwards everything is as before
-        pass
+    assert not os.path.exists(path) and (tmp_path / "old").read_text() == "here" and "TVMLAB_TYPED" not in os.environ
+    (tmp_path / "new").write_text("")  # afterwards everything is as before
     threading.Thread(target=lambda: None).start()
 
 
