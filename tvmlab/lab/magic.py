@@ -125,7 +125,7 @@ def lab_of(cell: str, schedule: Schedule, name: str) -> Any:
         lab = Lab(schedule, name=name)
     elif lab.schedule is not schedule:
         said = "" if schedule.document is not None else lab.document.rerun(schedule)
-        lab.open(Document.of(schedule), said)
+        lab.open(Document.of(schedule), f"The cell was run again. {said}".strip())
     CELLS.put(cell, lab)
     return lab
 
@@ -148,7 +148,7 @@ def answer(data: Any, namespace: dict[str, Any]) -> dict[str, Any]:
     if data.get("kind") == "stop":
         CELLS.good.pop(cell, None)
         if lab is not None:
-            lab.typed(None)
+            lab.typed(None, "The schedule as it is: nothing was taken of what was typed.")
         return {"re": seq, "cell": cell, "lab": "" if lab is None else lab.id}
     found = evaluate(str(data.get("text", "")), namespace)
     return {"re": seq, "cell": cell, **told(cell, lab, found)}
