@@ -66,6 +66,11 @@ def __getattr__(name: str) -> Any:
     return value
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext tvmlab`: the cell magic `%%schedule`."""
+    import_module("tvmlab.lab.magic").register(shell)
+
+
 def __dir__() -> list[str]:
     return sorted({*globals(), *_WHERE, *_MODULES})
 

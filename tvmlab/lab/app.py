@@ -23,8 +23,9 @@ from ..face.api import as_target, create_schedule, need_arguments, need_schedule
 from ..face.document import Document
 from ..face.handle import Schedule
 from ..face.verdict import arguments
+from ..schedule.trace import Trace
 from ..view import actions, acts, frame, payload, pictures, sources, steps, still, story
-from . import panel, requests, saving, selecting, workloads
+from . import magic, panel, requests, saving, selecting, workloads
 from .heading import heading
 from .later import Later
 from .runs import Runs
@@ -76,6 +77,7 @@ class Lab:
         self._open(Document.of(schedule), args)
         self.selection = selecting.first(self.schedule.state)
         LABS[self.id] = self
+        magic.here()
 
     def _open(self, document: Document, args: Sequence[Any] | None) -> None:
         """Look at this document from now on."""
@@ -87,6 +89,13 @@ class Lab:
         self.document = document
         self.args = list(args) if args is not None else None
         self._unobserve = document.observe(self._document_changed)
+
+    def open(self, document: Document, said: str = "") -> None:
+        """Look at another history from now on: that of a cell that was run again."""
+        with self.acting():
+            self._open(document, None)
+            if said:
+                self.say(said)
 
     # ------------------------------------------------------------ looking
 
@@ -279,6 +288,19 @@ class Lab:
         self.later("actions", 0, self._show_actions)
         self.later("story", SOON, self._show_story)
         self.later("still", QUIET, self._show_still)
+
+    def typed(self, trace: Trace | None, said: str = "", good: bool = True) -> None:
+        """Show what is being typed in the cell above, as far as it goes; None: what is. Nothing is taken."""
+        if self._widget is None:
+            return
+        if said and said != self._said["text"]:
+            self.say(said, "info" if good else "bad")
+        if trace is None:
+            self._show()
+            return
+        with self._widget.hold_sync():
+            self._widget.frame = frame.frame(trace)
+            self._widget.message = self._said
 
     def _show_actions(self) -> None:
         self._widget.actions = self.actions()
