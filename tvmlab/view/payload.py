@@ -449,7 +449,7 @@ class Field(TypedDict):
     name: str
     label: str
     value: Any
-    kind: Literal["int", "choice", "bool"]
+    kind: Literal["int", "choice", "bool", "text"]
     choices: list[Any]
 
 
