@@ -1,54 +1,38 @@
-"""What the head of a lab says of a schedule: its title, its equations, whether it is complete, its code."""
+"""What the head of a lab says of a schedule: its title, its equations, whether it is complete."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypedDict
 
 from ..core.node import Bin, Cast, Expr, IterVar, Load, Reduce
 from ..core.text import show
 from ..expr.tensor import ComputeOp, Operation
+from ..face.document import Document
 from ..schedule.state import is_input
 from ..schedule.trace import Trace
 from .frame import frame
 from .payload import Badge, Sign
-from .program import program
 from .rich import equation
 
 LONGEST = 240  # letters of an equation
 
 
-class Said(TypedDict):
-    """The part of payload.Head that the schedule alone decides."""
-
-    title: str
-    expression: list[str]
-    badge: Badge
-    calls: str
-    program: str
-
-
-def said(trace: Trace, variable: str = "s", parked: Sequence[str] = ()) -> Said:
-    """`variable`: what the schedule is called in code. `parked`: steps that no longer apply, each with its reason."""
-    return {
-        "title": title(trace), "expression": equations(trace), "badge": badge(trace, parked),
-        "calls": trace.to_code(variable), "program": program(trace, variable),
-    }  # fmt: skip
-
-
 # ---------------------------------------------------------------- title
 
 
-def title(trace: Trace) -> str:
-    """ "matmul 512x512x512 float32", "conv2d nchw 1x16x14x14 float32"; else the output with its shape."""
+def title(trace: Trace, workload: str = "") -> str:
+    """ "matmul 512x512x512 float32", "conv2d nchw 1x16x14x14 float32"; else the output with its shape.
+
+    `workload`: what it is, where that is known.
+    """
     op = trace.outputs[-1]
     t = op.outputs[0]
     found = matmul(op)
-    if found:
+    if found and workload in ("", "matmul"):
         return f"matmul {times(found)} {t.dtype}"
     known = op.tag.replace("_", " ").split(",")[0] if op.tag.isascii() and op.tag.replace("_", "a").isalnum() else ""
     size = times(t.shape) if t.shape else "scalar"
-    name = known if known and known not in GENERAL else op.name
+    name = workload.replace("_", " ") or (known if known and known not in GENERAL else op.name)
     more = f" and {len(trace.outputs) - 1} more" if len(trace.outputs) > 1 else ""
     return f"{name} {size} {t.dtype}{more}"
 
@@ -85,15 +69,18 @@ def _read_axes(e: Expr) -> set[Expr]:
 # ---------------------------------------------------------------- equations, badge
 
 
-def equations(trace: Trace) -> list[str]:
+def expression(trace: Trace) -> list[str]:
     """One line for each tensor that is computed, producers first."""
     stages = [s for s in trace.prefix(0).state.in_order if not is_input(s)]
     lines = [equation(t) for s in stages for t in s.op.outputs]
     return [x if len(x) <= LONGEST else x[:LONGEST] + " ..." for x in lines]
 
 
-def badge(trace: Trace, parked: Sequence[str] = ()) -> Badge:
-    """ "legal", "2 things are open", "1 step no longer applies"."""
+def badge(of: Trace | Document) -> Badge:
+    """ "legal", "2 things are open", "1 step no longer applies". Of a document: as it is at its cursor."""
+    trace = of if isinstance(of, Trace) else of.trace_at(of.cursor)
+    steps = () if isinstance(of, Trace) else of.entries[: of.cursor]
+    parked = [f"step {n}, {e.label or e.primitive}: {e.reason}" for n, e in enumerate(steps, 1) if e.parked]
     shown = frame(trace)
     error = [shown["error"]["text"]] if "error" in shown else []
     owed = [] if error else shown["notes"]
