@@ -124,7 +124,7 @@ class Places:
         self.at: dict[int, tuple[int, IterVar]] = {}
         for i, attach in kept.items():
             parent = kept.get(attach.stage) and state.stages[attach.stage]
-            if parent and attach.axis is not None and attach.axis in parent.leaves:
+            if parent and attach.axis is not None and any(a is attach.axis for a in parent.leaves):
                 self.at[i] = (attach.stage, attach.axis)
 
 
