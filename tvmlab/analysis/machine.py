@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from ..core.error import MissingName
+
 THIS = "this machine"
 CPU = Path("/sys/devices/system/cpu")
 INFO = Path("/proc/cpuinfo")
@@ -133,7 +135,7 @@ def get(name: str | Machine | None = None) -> Machine:
         if found is not None or name is None:
             return found or PRESETS[DEFAULT]
     if name not in PRESETS:
-        raise ValueError(f"there is no machine `{name}`; the machines are {', '.join(names())}")
+        raise MissingName("unknown-machine", f"there is no machine `{name}`", legal=names())
     return PRESETS[name]
 
 

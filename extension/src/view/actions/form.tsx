@@ -3,9 +3,9 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Act, Action, Card, Preview } from "../payload";
 import { Button } from "../ui/button";
 import { CardView } from "../ui/card";
+import { ParamField } from "../ui/param";
 import { useEscape } from "../keys";
 import { Deltas } from "./deltas";
-import { Value } from "./params";
 import { changed } from "./values";
 
 interface Props {
@@ -24,8 +24,7 @@ export function Form({ action, act, verdict, preview, id, onChange, onApply, onC
   const form = useRef<HTMLFormElement>(null);
   useEscape(true, onClose);
   useEffect(() => {
-    const find = (what: string) => form.current?.querySelector<HTMLElement>(what);
-    const field = find("[data-first]") ?? find("select, input, button");
+    const field = form.current?.querySelector<HTMLElement>("select, input, button:not(:disabled, [tabindex])");
     field?.focus();
     if (field instanceof HTMLInputElement && field.type === "text") field.select();
   }, []);
@@ -48,12 +47,13 @@ export function Form({ action, act, verdict, preview, id, onChange, onApply, onC
       }}
     >
       {action.params.map((param, i) => (
-        <Value
+        <ParamField
           key={param.name}
           param={param}
           id={`${id}-${i}`}
           value={act.args[param.name] ?? param.value}
           wrong={sign === "x"}
+          slider
           onChange={(value) => onChange(changed(act, param.name, value))}
         />
       ))}

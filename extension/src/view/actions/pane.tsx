@@ -7,11 +7,12 @@ import { useStore, type Store } from "../store";
 import { CardView } from "../ui/card";
 import { Pane } from "../ui/pane";
 import { SignMark } from "../ui/sign";
+import { equal } from "../ui/values";
 import { Deltas } from "./deltas";
 import { Form } from "./form";
 import { Item } from "./item";
 import { latest } from "./latest";
-import { equal, first, matches } from "./values";
+import { first, matches } from "./values";
 import "./actions.css";
 
 type From = "tree" | "actions";

@@ -1,13 +1,12 @@
 import { expect, test } from "vitest";
 import type { Action, Param } from "../payload";
-import { changed, first, matches, moved, place, rising, stepped, typed } from "./values";
+import { moved, place, read, rising, stepped } from "../ui/values";
+import { changed, first, matches } from "./values";
 
 const factor: Param = { name: "factor", label: "factor", kind: "factor", value: 8, choices: [1, 2, 4, 8, 16, 32, 3, 5].map((n) => ({ value: n, label: `${n}` })) };
 
 test("numbers become numbers, the rest goes to the kernel as it is", () => {
-  expect([typed(" 16 "), typed("1e9"), typed("0"), typed("-3"), typed("1e400"), typed("n // 2"), typed("")]).toEqual([
-    16, 1e9, 0, -3, "1e400", "n // 2", "",
-  ]);
+  expect(["16 ", "1e9", "0", "-3", "1e400", "n // 2", "0.5", ""].map(read)).toEqual([16, 1e9, 0, -3, "1e400", "n // 2", "0.5", ""]);
 });
 
 test("stepping goes through what is offered, then doubles or halves", () => {
@@ -32,7 +31,6 @@ test("acts are changed without touching what was sent", () => {
 
 test("orders and search", () => {
   expect(moved(["a", "b", "c"], 2, 1)).toEqual(["a", "c", "b"]);
-  expect(moved(["a"], 0, 1)).toEqual(["a"]);
   const action = { name: "compute_at", label: "compute at", help: "Nests a stage in a loop" } as Action;
   expect([matches(action, ""), matches(action, "NEST"), matches(action, "split")]).toEqual([true, true, false]);
 });

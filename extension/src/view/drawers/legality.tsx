@@ -34,9 +34,6 @@ export function LegalityDrawer() {
                 <p class="tvl-row">
                   <Button label="Go there" onClick={() => void jump(at)} />
                   {acting.value && <Button label="Try again" onClick={() => void act({ kind: "retry", step: step.id }, "history")} />}
-                  {acting.value && (
-                    <Button label="Delete" kind="danger" onClick={() => void act({ kind: "delete", step: step.id }, "history")} />
-                  )}
                 </p>
               </li>
             ))}

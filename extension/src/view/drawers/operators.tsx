@@ -3,7 +3,7 @@ import type { Drawer as Catalogue, Field, Workload } from "../payload";
 import { useStore } from "../store";
 import { Button } from "../ui/button";
 import { CardView } from "../ui/card";
-import { read } from "../ui/param";
+import { read } from "../ui/values";
 
 type Values = Map<string, unknown>;
 

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { RunOptions } from "../payload";
 import { useStore } from "../store";
-import { CardView } from "../ui/card";
+import { Refusal } from "../ui/refusal";
 
 interface Row {
   name: keyof RunOptions;
@@ -19,10 +19,9 @@ const NUMBERS: Row[] = [
 
 /** How runs are made. A value is sent when it is left or confirmed; a refused one is said here. */
 export function Options() {
-  const { runs, head, act, refused } = useStore();
+  const { runs, head, act } = useStore();
   const { options } = runs.value;
   const set = (name: keyof RunOptions, value: unknown) => void act({ kind: "options", values: { [name]: value } }, "options");
-  const card = refused.value?.where === "options" ? refused.value.card : null;
   return (
     <section class="tvl-options" aria-label="Options of runs">
       <label class="tvl-field">
@@ -39,7 +38,7 @@ export function Options() {
         <NumberField key={row.name} row={row} value={options[row.name]} onSet={(v) => set(row.name, v)} />
       ))}
       <span class="tvl-soft-text">inputs: {options.inputs}</span>
-      {card && <CardView card={card} onClose={() => (refused.value = null)} />}
+      <Refusal at="options" />
     </section>
   );
 }

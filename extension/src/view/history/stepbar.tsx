@@ -64,8 +64,8 @@ function Editor({ step, at }: { step: StepInfo; at: number }) {
           <Button label="Earlier" icon="left" hint="Move it earlier (Alt+←)" off={at === 1 && "It is the first step"} onClick={() => void act({ kind: "move", step: step.id, to: at - 2 }, "history")} />
           <Button label="Later" icon="right" hint="Move it later (Alt+→)" off={at === steps.length && "It is the last step"} onClick={() => void act({ kind: "move", step: step.id, to: at }, "history")} />
         </span>
-        <Button label="Branch here" icon="branch" hint="Go on from here on a new branch; the steps after it stay where they are" onClick={() => void act({ kind: "branch", step: step.id }, "history")} />
-        <Button label="Delete" icon="bin" kind="danger" onClick={() => to("delete")} />
+        <Button label="Branch here" icon="branch" hint="Go on from here; the later steps stay on their branch" onClick={() => void act({ kind: "branch", step: step.id }, "history")} />
+        <Button label="Delete" kind="danger" onClick={() => to("delete")} />
       </div>
       {step.reason && (
         <p class={step.status === "parked" ? "tvl-tone-unknown" : "tvl-soft-text"}>

@@ -16,7 +16,7 @@ import { tabPanel, Tabs } from "../ui/tabs";
 import { Drawing } from "./drawing";
 import { metricsTable } from "./levels";
 import { MetricsView } from "./metrics";
-import { png, saveBlob, standalone } from "./save";
+import { png, standalone } from "./save";
 import "./pictures.css";
 
 const METRICS: Kind = { kind: "metrics", label: "Metrics" };
@@ -99,7 +99,7 @@ function One({ store, kind }: { store: Store; kind: string }) {
   const savePng = async () => {
     const drawn = svg();
     const blob = drawn && (await png(drawn, getComputedStyle(drawn.closest(".tvl")!).backgroundColor).catch(() => null));
-    if (blob) saveBlob(`${file}.png`, blob);
+    if (blob) download(`${file}.png`, blob, blob.type);
     else store.said.value = "The browser could not make a PNG of it.";
   };
   const nearer = (by: number) => setZoom(ZOOMS[Math.max(1, Math.min(ZOOMS.length - 1, (zoom ? ZOOMS.indexOf(zoom) : 3) + by))]!);

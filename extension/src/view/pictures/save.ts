@@ -59,13 +59,3 @@ export async function png(svg: SVGSVGElement, background: string): Promise<Blob 
     URL.revokeObjectURL(address);
   }
 }
-
-export function saveBlob(name: string, blob: Blob): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  document.body.append(link);
-  link.click();
-  link.remove();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}

@@ -68,12 +68,13 @@ function Tree({ store, box, drag }: { store: Store; box: { current: HTMLDivEleme
   }, [selection]);
 
   const onKey = (event: KeyboardEvent): boolean => {
-    if (!box.current?.contains(event.target as Node)) return false;
-    const next = treeKey(event, store, { ...place, focus });
+    const at = (event.target as HTMLElement).closest<HTMLElement>("[role=treeitem]")?.dataset.id;
+    if (at === undefined) return false;
+    const next = treeKey(event, store, { ...place, focus: at });
     if (next === null) return false;
     if (next !== true) {
       setPlace(next);
-      if (next.focus !== focus) requestAnimationFrame(() => focusRow(box.current, next.focus));
+      if (next.focus !== at) requestAnimationFrame(() => focusRow(box.current, next.focus));
     }
     return true;
   };

@@ -29,9 +29,9 @@ function copyBySelection(text: string): boolean {
   return done;
 }
 
-export function download(name: string, text: string, type = "text/plain"): void {
+export function download(name: string, data: string | Blob, type = "text/plain"): void {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.href = URL.createObjectURL(new Blob([data], { type }));
   link.download = name.replace(/[^\p{L}\p{N}._ -]+/gu, "_").slice(0, 100) || "lab";
   document.body.append(link);
   link.click();

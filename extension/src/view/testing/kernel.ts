@@ -1,6 +1,6 @@
 // A small lab for tests and for looking at: a matmul after three steps, and a kernel that answers from tables.
-import type { Host, Trait } from "./host";
-import type { Action, Card, DiffLine, Document, Frame, History, Line, Metrics, Reply, Request, Row, State } from "./payload";
+import type { Host, Trait } from "../host";
+import type { Action, Card, DiffLine, Document, Frame, History, Line, Metrics, Reply, Request, Row, State } from "../payload";
 
 const card = (title: string, text: string, more: Partial<Card> = {}): Card => ({
   title, text, where: [], clash: "", moves: [], legal: [], hint: "", code: "", ...more,
@@ -117,7 +117,7 @@ export function state(): State {
   return {
     head: {
       schema: 1, id: "lab", name: "matmul", title: "matmul 512x512x512 float32", variable: "s", expression: ["C[i, j] += A[i, k] * B[k, j]"], target: "numba", targets,
-      machine: "laptop", machines, badge: { sign: "+", text: "legal", items: [] }, time: "not run", spread: "", times_naive: "", calls: "", program: "", busy: "", given: "",
+      machine: "laptop", machines, badge: { sign: "+", text: "legal", items: [] }, time: "not run", spread: "", times_naive: "", calls: "", program: "", busy: "", given: "", start: false,
     },
     history: {
       steps: [step("1", "tile i, j", "s[C].tile(i, j, 32, 32)"), step("2", "reorder", "s[C].reorder(k, ii, ji)"), step("3", "vectorize j_inner", "s[C].vectorize(ji)")],

@@ -1,0 +1,113 @@
+// @vitest-environment jsdom
+import { afterEach, expect, test } from "vitest";
+import { openLab, type Opened } from "../testing/lab";
+
+let lab: Opened;
+afterEach(() => lab.close());
+
+const item = (name: string) => lab.one(`[data-action="${name}"]`);
+const start = (name: string) => item(name).querySelector<HTMLElement>("[data-start]")!;
+const applied = () => lab.asked("apply").map((request) => request.act);
+
+test("the order is the kernel's, and a refused action can be focused to read why", async () => {
+  lab = await openLab();
+  expect(lab.all("[data-action]").slice(0, 4).map((i) => i.dataset.action)).toEqual(["split", "tile", "fuse", "reorder"]);
+  const refused = start("vectorize");
+  expect(refused.getAttribute("aria-disabled")).toBe("true");
+  refused.focus();
+  expect(document.activeElement).toBe(refused);
+  const reason = document.getElementById(refused.getAttribute("aria-describedby")!)!;
+  expect(reason.textContent).toContain("both update C[0, 0]");
+});
+
+test("a refused action is never applied; its card offers what is legal with one click", async () => {
+  lab = await openLab();
+  await lab.click(start("vectorize"));
+  expect(applied()).toEqual([]);
+  const offer = Array.from(item("vectorize").querySelectorAll("button")).find((b) => b.textContent!.includes("vectorize(j_inner)"))!;
+  await lab.click(offer);
+  expect(applied()).toEqual([{ primitive: "vectorize", args: { axis: { axis: "C.j.inner" } } }]);
+});
+
+test("values: Enter applies what was typed", async () => {
+  lab = await openLab();
+  await lab.click(start("split"));
+  const field = document.activeElement as HTMLInputElement;
+  await lab.type(field, "32");
+  await lab.press("Enter");
+  expect(applied()).toEqual([{ primitive: "split", args: { parent: { axis: "C.k" }, factor: 32 } }]);
+});
+
+test("a value that the kernel refuses says so in its place, and Enter does nothing", async () => {
+  lab = await openLab();
+  await lab.click(start("split"));
+  await lab.type(document.activeElement as HTMLInputElement, "0");
+  expect(item("split").textContent).toContain("the factor must be positive");
+  await lab.press("Enter");
+  expect(applied()).toEqual([]);
+});
+
+test("an unknown one asks once more", async () => {
+  lab = await openLab({ preview: ({ act }) => ({ act, sign: "?", reason: "could not decide", tree: [], diff: [], deltas: [], card: null }) });
+  await lab.click(start("parallel"));
+  expect(applied()).toEqual([]);
+  const sure = Array.from(item("parallel").querySelectorAll("button")).find((b) => b.textContent!.includes("anyway"))!;
+  await lab.click(sure);
+  expect(lab.asked("apply")[0]).toMatchObject({ sure: true });
+});
+
+test("a refusal by the kernel is shown under the action", async () => {
+  const card = { title: "unroll(k)", text: "it changed in the meantime", where: [], clash: "", moves: [], legal: [], hint: "", code: "" };
+  lab = await openLab({ apply: () => ({ refused: card }) });
+  await lab.click(start("unroll"));
+  expect(item("unroll").textContent).toContain("it changed in the meantime");
+});
+
+test("pointing for a while asks for one preview, leaving clears it", async () => {
+  lab = await openLab();
+  item("split").dispatchEvent(new PointerEvent("pointerenter"));
+  await lab.rest(50);
+  expect(lab.asked("preview")).toEqual([]);
+  await lab.rest(200);
+  expect(lab.asked("preview")).toHaveLength(1);
+  expect(lab.one(".tvl-would").textContent).toContain("-62 %");
+  expect(lab.all(".tvl-t-now-added")).toHaveLength(2);
+  item("split").dispatchEvent(new PointerEvent("pointerleave"));
+  await lab.rest();
+  expect(lab.all(".tvl-t-now-added")).toHaveLength(0);
+});
+
+test("a loop order can be changed with buttons", async () => {
+  lab = await openLab();
+  await lab.click(start("reorder"));
+  await lab.click(lab.one("[aria-label='k: inward']"));
+  await lab.press("Enter");
+  const apply = Array.from(item("reorder").querySelectorAll("button")).find((b) => b.textContent === "Apply")!;
+  if (!applied().length) await lab.click(apply);
+  expect(applied()).toEqual([{ primitive: "reorder", args: { order: [{ axis: "C.i.inner" }, { axis: "C.k" }] } }]);
+});
+
+test("a letter pressed while the list is of another selection waits for the right one", async () => {
+  lab = await openLab();
+  const select = lab.host.ask.bind(lab.host);
+  lab.host.ask = async (request) => {
+    if (request.kind === "select") await lab.rest(150);
+    return select(request);
+  };
+  lab.all("[role=treeitem]").find((r) => r.dataset.id === "C.k")!.focus();
+  await lab.press("ArrowDown");
+  await lab.press("u");
+  expect(applied()).toEqual([]);
+  await lab.rest(250);
+  expect(applied()).toHaveLength(1);
+});
+
+test("search", async () => {
+  lab = await openLab();
+  start("split").focus();
+  await lab.press("/");
+  await lab.type(document.activeElement as HTMLInputElement, "cache");
+  expect(lab.all("[data-action]").map((i) => i.dataset.action)).toEqual(["cache_write", "recipe:tile-for-cache"]);
+  await lab.press("Escape");
+  expect(lab.all("[data-action]").length).toBeGreaterThan(8);
+});
