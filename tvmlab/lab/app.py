@@ -138,7 +138,7 @@ class Lab:
 
     @property
     def frame(self) -> payload.Frame:
-        return frame.frame(self.schedule.trace)
+        return frame.of(self.document)
 
     def observe(self, f: Callable[[Lab], Any]) -> Callable[[], None]:
         """`f(lab)` after every change; returns how to stop it."""
