@@ -85,27 +85,20 @@ interface SaidProps {
 }
 
 /** Text that is sent when it is left or confirmed. */
-function Said({ label, value, empty, onSet }: SaidProps) {
-  const [text, setText] = useState<string | null>(null);
-  const send = () => {
-    if (text !== null && text !== value) onSet(text);
-    setText(null);
-  };
-  return (
-    <label class="tvl-field">
-      <span>{label}</span>
-      <input
-        type="text"
-        value={text ?? value}
-        placeholder={empty}
-        onInput={(e) => setText(e.currentTarget.value)}
-        onBlur={send}
-        onKeyDown={(e) => {
-          if (e.key !== "Enter" || e.shiftKey) return;
-          e.preventDefault();
-          send();
-        }}
-      />
-    </label>
-  );
-}
+const Said = ({ label, value, empty, onSet }: SaidProps) => (
+  <label class="tvl-field">
+    <span>{label}</span>
+    <input
+      key={value}
+      type="text"
+      defaultValue={value}
+      placeholder={empty}
+      onChange={(e) => onSet(e.currentTarget.value)}
+      onKeyDown={(e) => {
+        if (e.key !== "Enter" || e.shiftKey) return;
+        e.preventDefault(); // not the parameters
+        e.currentTarget.blur();
+      }}
+    />
+  </label>
+);
