@@ -23,7 +23,7 @@ export function doing(store: Store): Doing {
   };
   const copy = (what: string, text: string) =>
     void copyText(text).then((done) => {
-      store.said.value = done ? `Copied ${what}.` : "The browser does not let this page copy. Select the text in the export drawer.";
+      store.said.value = done ? `Copied ${what}.` : "The browser does not let this page copy: select the text here.";
       if (!done) store.drawer.value = "export";
     });
   return {

@@ -19,70 +19,66 @@ export function enter(pane: HTMLElement): void {
   (inside.find((e) => e.tabIndex >= 0) ?? inside[0] ?? pane).focus();
 }
 
+const panesOf = (root: HTMLElement) => [...root.querySelectorAll<HTMLElement>("[data-pane]")].filter(isShown);
+
 export function cyclePanes(root: HTMLElement, by: 1 | -1): void {
-  const panes = [...root.querySelectorAll<HTMLElement>("[data-pane]")].filter(isShown);
+  const panes = panesOf(root);
   if (!panes.length) return;
   const at = panes.findIndex((p) => p.contains(root.ownerDocument.activeElement));
   enter(panes[(at + by + panes.length) % panes.length]!);
 }
 
 export function goTo(root: HTMLElement, pane: string): void {
-  const found = [...root.querySelectorAll<HTMLElement>("[data-pane]")].find((p) => p.dataset.pane === pane);
+  const found = panesOf(root).find((p) => p.dataset.pane === pane);
   if (found) enter(found);
 }
 
-/**
- * One tab stop for all controls in a box; arrows go from one to the next. For bars of buttons; trees and lists that
- * have their own pattern do it themselves.
- */
-export function useRoving(box: RefObject<HTMLElement | null>, axis: "x" | "y" | "both" = "x"): void {
+/** Where an arrow, Home or End leads from place `at` of `n`, along an axis; null: nowhere. */
+export function nextOf(key: string, at: number, n: number, axis: "x" | "y"): number | null {
+  const [back, on] = axis === "x" ? ["ArrowLeft", "ArrowRight"] : ["ArrowUp", "ArrowDown"];
+  if (key === on) return (at + 1) % n;
+  if (key === back) return (at - 1 + n) % n;
+  if (key === "Home") return 0;
+  return key === "End" ? n - 1 : null;
+}
+
+/** One tab stop for all controls in a bar; arrows go from one to the next. */
+export function useRoving(box: RefObject<HTMLElement | null>): void {
   useEffect(() => {
     const root = box.current;
     if (!root) return;
-    let stop: HTMLElement | null = null;
+    let stop: HTMLElement | undefined;
     const set = () => {
       const all = focusable(root);
-      if (!stop || !all.includes(stop)) stop = all[0] ?? null;
-      for (const e of all) if ((e === stop) !== (e.tabIndex === 0)) e.tabIndex = e === stop ? 0 : -1;
+      if (!stop || !all.includes(stop)) stop = all[0];
+      for (const e of all) e.tabIndex = e === stop ? 0 : -1;
     };
     const entered = (event: FocusEvent) => {
       stop = event.target as HTMLElement;
       set();
     };
     const moved = (event: KeyboardEvent) => {
-      const by = step(event, axis);
-      if (by === null) return;
+      if (event.defaultPrevented || isTyping(event.target as HTMLElement)) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
       const all = focusable(root);
-      const at = all.indexOf(event.target as HTMLElement);
-      const to = by === "first" ? 0 : by === "last" ? all.length - 1 : (at + by + all.length) % all.length;
+      const to = nextOf(event.key, all.indexOf(event.target as HTMLElement), all.length, "x");
+      if (to === null) return;
       event.preventDefault();
-      event.stopPropagation();
       all[to]?.focus();
     };
     set();
     const watch = new MutationObserver(set);
-    watch.observe(root, { childList: true, subtree: true, attributes: true, attributeFilter: ["disabled"] });
-    root.addEventListener("focusin", entered);
-    root.addEventListener("keydown", moved);
-    return () => {
-      watch.disconnect();
-      root.removeEventListener("focusin", entered);
-      root.removeEventListener("keydown", moved);
-    };
-  }, [box, axis]);
+    watch.observe(root, { childList: true, subtree: true });
+    return both([() => watch.disconnect(), listen(root, "focusin", entered), listen(root, "keydown", moved)]);
+  }, [box]);
 }
 
-function step(event: KeyboardEvent, axis: string): number | "first" | "last" | null {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || event.defaultPrevented) return null;
-  if (isTyping(event.target as HTMLElement) || (event.target as HTMLInputElement).type === "range") return null;
-  if (event.key === "Home") return "first";
-  if (event.key === "End") return "last";
-  if (axis !== "y" && event.key === "ArrowRight") return 1;
-  if (axis !== "y" && event.key === "ArrowLeft") return -1;
-  if (axis !== "x" && event.key === "ArrowDown") return 1;
-  if (axis !== "x" && event.key === "ArrowUp") return -1;
-  return null;
+function listen<K extends keyof HTMLElementEventMap>(to: HTMLElement, kind: K, heard: (event: HTMLElementEventMap[K]) => void): () => void {
+  to.addEventListener(kind, heard);
+  return () => to.removeEventListener(kind, heard);
 }
+
+const both = (stops: (() => void)[]) => () => stops.forEach((stop) => stop());
 
 /** When an update takes the focused element away, its successor (same id), its pane, or the lab gets the focus. */
 export function keepFocus(root: HTMLElement): () => void {
@@ -103,19 +99,13 @@ export function keepFocus(root: HTMLElement): () => void {
     last = null;
     const now = active();
     if (now && now !== root.ownerDocument.body && now !== root) return;
-    const same = id ? root.querySelector<HTMLElement>(`#${CSS.escape(id)}`) : null;
-    if (same) return same.focus();
-    const panes = [...root.querySelectorAll<HTMLElement>("[data-pane]")].filter(isShown);
+    const same = id ? root.ownerDocument.getElementById(id) : null;
+    if (same && root.contains(same)) return same.focus();
+    const panes = panesOf(root);
     const home = panes.find((p) => p.dataset.pane === pane) ?? panes[0];
     if (home) enter(home);
   };
   const watch = new MutationObserver(restore);
   watch.observe(root, { childList: true, subtree: true });
-  root.addEventListener("focusin", entered);
-  root.addEventListener("focusout", left);
-  return () => {
-    watch.disconnect();
-    root.removeEventListener("focusin", entered);
-    root.removeEventListener("focusout", left);
-  };
+  return both([() => watch.disconnect(), listen(root, "focusin", entered), listen(root, "focusout", () => void left())]);
 }

@@ -20,7 +20,6 @@ export function Grip({ root }: { root: HTMLElement }) {
   const key = (event: KeyboardEvent) => {
     if (event.key !== "ArrowUp" && event.key !== "ArrowDown") return;
     event.preventDefault();
-    event.stopPropagation();
     setHeight(root, root.offsetHeight + (event.key === "ArrowDown" ? STEP : -STEP));
   };
   return (

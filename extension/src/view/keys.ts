@@ -56,9 +56,11 @@ export class Keys {
 
   handle(event: KeyboardEvent, root: HTMLElement): void {
     if (event.isComposing) return;
+    // A component that used a key says so by preventing its default: it needs to do no more than that.
+    if (event.defaultPrevented) return event.stopPropagation();
     const chord = chordOf(event);
     if (chord === "Escape") return this.escape(event, root);
-    if (event.defaultPrevented || !this.use(event, chord)) return keepInside(event);
+    if (!this.use(event, chord)) return keepInside(event);
     event.preventDefault();
     event.stopPropagation();
   }
@@ -84,7 +86,6 @@ export class Keys {
   }
 
   private escape(event: KeyboardEvent, root: HTMLElement): void {
-    if (event.defaultPrevented) return event.stopPropagation();
     const close = this.closers.at(-1);
     if (!close) return leave(root); // and the notebook hears Esc too
     event.preventDefault();

@@ -6,11 +6,9 @@ export function themeOf(document: Document, prefersDark: boolean): Theme {
   const { body, documentElement: html } = document;
   const lab = body.getAttribute("data-jp-theme-light");
   if (lab) return lab === "false" ? "dark" : "light";
-  const own = html.getAttribute("theme") ?? html.getAttribute("data-theme");
-  if (own === "dark" || own === "light") return own;
-  if (body.classList.contains("vscode-dark") || body.classList.contains("vscode-high-contrast")) return "dark";
-  if (body.classList.contains("vscode-light")) return "light";
-  return prefersDark ? "dark" : "light";
+  const own = html.getAttribute("theme") ?? html.getAttribute("data-theme") ?? body.className;
+  if (/dark|high-contrast$/.test(own)) return "dark";
+  return /light/.test(own) || !prefersDark ? "light" : "dark";
 }
 
 /** Keeps `data-theme` of the element as the host's theme is; returns how to stop. */
@@ -19,9 +17,7 @@ export function followTheme(element: HTMLElement): () => void {
   const system = document.defaultView?.matchMedia?.("(prefers-color-scheme: dark)");
   const set = () => (element.dataset.theme = themeOf(document, system?.matches ?? false));
   const watch = new MutationObserver(set);
-  const attributeFilter = ["data-jp-theme-light", "data-jp-theme-name", "theme", "data-theme", "class"];
-  watch.observe(document.body, { attributes: true, attributeFilter });
-  watch.observe(document.documentElement, { attributes: true, attributeFilter });
+  for (const of of [document.body, document.documentElement]) watch.observe(of, { attributes: true });
   system?.addEventListener?.("change", set);
   set();
   return () => {

@@ -177,7 +177,7 @@ function Body({ store, kind, lines, diff, label, preview, stale, tools, children
       <div class="tvl-code-bar">
         {tools}
         {search === null ? (
-          <Button kind="quiet" icon="search" label="Search" hint="/" onClick={() => setSearch("")} />
+          <Button kind="quiet" label="Search" hint="/" onClick={() => setSearch("")} />
         ) : (
           <Find value={search} hits={hits} cursor={cursor} onInput={setSearch} onNext={hit} onClose={() => setSearch(null)} />
         )}

@@ -10,15 +10,14 @@ export function AboutDrawer() {
     <Drawer title="About the numbers">
       <dl class="tvl-facts">
         <dt>measured</dt>
-        <dd>Timed on this machine, in a process of its own: the median of several runs, and how far they are apart.</dd>
+        <dd>Timed on this machine: the median of several runs.</dd>
         <dt>modelled</dt>
         <dd>
-          Counted from the loops alone: arithmetic, bytes, parallel tasks and vector width. Exact where all indices are affine; else
-          a bound, and it says so. Against caches of {model ? <b>{model.label}</b> : "the machine chosen above"}
-          {model && model.lines.length > 0 && ` (${model.lines.join("; ")})`}.
+          Counted from the loops alone; exact where all indices are affine, else a bound.
+          {model && ` Caches are those of ${model.label}: ${model.lines.join("; ")}.`}
         </dd>
         <dt>checked</dt>
-        <dd>Computed and held against the unscheduled program, element by element.</dd>
+        <dd>Held against the unscheduled program, element by element.</dd>
         <dt>this lab</dt>
         <dd>
           {name}

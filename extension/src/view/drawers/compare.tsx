@@ -6,19 +6,19 @@ import { Button } from "../ui/button";
 import { CardView } from "../ui/card";
 import { seconds } from "../ui/format";
 import { DiffLines } from "../ui/lines";
+import { Refusal } from "../ui/refusal";
 import { Spinner } from "../ui/spinner";
 import { DataTable } from "../ui/table";
 import { Drawer } from "./drawer";
 
 export function CompareDrawer() {
-  const { runs, acting, refused } = useStore();
+  const { runs, acting } = useStore();
   const { comparison, rows } = runs.value;
-  const card = refused.value?.where === "compare" ? refused.value.card : null;
   const done = rows.filter((r) => r.seconds !== null);
   return (
     <Drawer title="Compare" size="large">
       {acting.value && <Pick rows={done} comparison={comparison} />}
-      {card && <CardView card={card} onClose={() => (refused.value = null)} />}
+      <Refusal at="compare" />
       {comparison ? <Verdict comparison={comparison} /> : <Empty runs={done.length} />}
     </Drawer>
   );
@@ -54,7 +54,7 @@ function Pick({ rows, comparison }: { rows: Run[]; comparison: Comparison | null
   return (
     <div class="tvl-pick">
       <Side name="A" rows={rows} value={a} onPick={(id) => (pair.value = { a: id, b })} />
-      <Button label="Swap" icon="swap" onClick={() => (pair.value = { a: b, b: a })} />
+      <Button label="Swap" onClick={() => (pair.value = { a: b, b: a })} />
       <Side name="B" rows={rows} value={b} onPick={(id) => (pair.value = { a, b: id })} />
       {going ? (
         <Button label="Cancel" icon="stop" onClick={() => void act({ kind: "cancel", what: "comparison" }, "compare")} />

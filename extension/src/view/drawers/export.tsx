@@ -1,22 +1,18 @@
 // Taking the lab elsewhere: as code, as a file that `load` reads, as a page that works offline.
-import { useState } from "preact/hooks";
 import { useDo } from "../do";
 import { useStore } from "../store";
 import { Button } from "../ui/button";
-import { CardView } from "../ui/card";
 import { download } from "../ui/clipboard";
-import type { Card } from "../payload";
+import { Refusal } from "../ui/refusal";
 import { Drawer } from "./drawer";
 
 export function ExportDrawer() {
-  const { head, host, acting, ask, said } = useStore();
+  const { head, host, acting, ask, said, refused } = useStore();
   const lab = useDo();
-  const [refused, setRefused] = useState<Card | null>(null);
   const { calls, program, name } = head.value;
   const save = async (what: "json" | "html") => {
-    setRefused(null);
     const reply = host.document && what === "json" ? { ok: true, data: host.document, card: null } : await ask({ kind: "document", what });
-    if (!reply.ok) return setRefused(reply.card);
+    if (!reply.ok) return void (refused.value = reply.card && { where: "export", card: reply.card });
     const text = typeof reply.data === "string" ? reply.data : JSON.stringify(reply.data);
     const file = what === "json" ? `${name || "lab"}.tvlab.json` : `${name || "lab"}.html`;
     download(file, text, what === "json" ? "application/json" : "text/html");
@@ -26,12 +22,12 @@ export function ExportDrawer() {
   return (
     <Drawer title="Save and export">
       <p class="tvl-row tvl-gap">
-        {asJson && <Button label="Save as a file" icon="file" onClick={() => void save("json")} hint="A .tvlab.json file: Lab.load reads it" />}
+        {asJson && <Button label="Save as a file" onClick={() => void save("json")} hint="A .tvlab.json file: Lab.load reads it" />}
         {acting.value && (
-          <Button label="Export as a page" icon="file" onClick={() => void save("html")} hint="One file that works offline, with every step" />
+          <Button label="Export as a page" onClick={() => void save("html")} hint="One file that works offline, with every step" />
         )}
       </p>
-      {refused && <CardView card={refused} />}
+      <Refusal at="export" />
       <Text title="The steps" text={calls || "# no steps yet"} onCopy={lab.copyCode} />
       <Text title="The whole program" text={program} onCopy={lab.copyProgram} />
     </Drawer>

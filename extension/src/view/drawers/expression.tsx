@@ -2,12 +2,12 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Typed } from "../payload";
 import { useStore } from "../store";
-import { CardView } from "../ui/card";
+import { Refusal } from "../ui/refusal";
 
 const REST = 250; // ms without a key before the text is sent
 
 export function Expression({ example }: { example: string }) {
-  const { latest, act, drawer, refused } = useStore();
+  const { latest, act, drawer } = useStore();
   const [text, setText] = useState(example);
   const [typed, setTyped] = useState<{ of: string; reads: Typed } | null>(null);
   useEffect(() => {
@@ -19,7 +19,6 @@ export function Expression({ example }: { example: string }) {
     return () => clearTimeout(timer);
   }, [text]);
   const reads = typed?.of === text ? typed.reads : null; // of what stands there now
-  const card = refused.value?.where === "expression" ? refused.value.card : null;
   const off = !text.trim() || reads?.ok === false;
   const start = async () => {
     if (!off && (await act({ kind: "start", what: "expression", text }, "expression"))) drawer.value = "";
@@ -43,7 +42,7 @@ export function Expression({ example }: { example: string }) {
         )}
         {typed?.reads.ok && typed.reads.tensors.map((t) => <code key={t}>{t}</code>)}
       </div>
-      {card && <CardView card={card} />}
+      <Refusal at="expression" />
       <p class="tvl-row tvl-gap">
         <button type="submit" class="tvl-button tvl-main" aria-disabled={off}>
           Start
@@ -84,7 +83,6 @@ function Editor({ text, reads, onInput, onStart }: EditorProps) {
         onKeyDown={(e) => {
           if (e.key !== "Enter" || !(e.ctrlKey || e.metaKey)) return;
           e.preventDefault();
-          e.stopPropagation();
           onStart();
         }}
       />

@@ -1,7 +1,6 @@
-import { useState } from "preact/hooks";
 import type { RunOptions } from "../payload";
 import { useStore } from "../store";
-import { CardView } from "../ui/card";
+import { Refusal } from "../ui/refusal";
 
 interface Row {
   name: keyof RunOptions;
@@ -19,10 +18,9 @@ const NUMBERS: Row[] = [
 
 /** How runs are made. A value is sent when it is left or confirmed; a refused one is said here. */
 export function Options() {
-  const { runs, head, act, refused } = useStore();
+  const { runs, head, act } = useStore();
   const { options } = runs.value;
   const set = (name: keyof RunOptions, value: unknown) => void act({ kind: "options", values: { [name]: value } }, "options");
-  const card = refused.value?.where === "options" ? refused.value.card : null;
   return (
     <section class="tvl-options" aria-label="Options of runs">
       <label class="tvl-field">
@@ -39,31 +37,18 @@ export function Options() {
         <NumberField key={row.name} row={row} value={options[row.name]} onSet={(v) => set(row.name, v)} />
       ))}
       <span class="tvl-soft-text">inputs: {options.inputs}</span>
-      {card && <CardView card={card} onClose={() => (refused.value = null)} />}
+      <Refusal at="options" />
     </section>
   );
 }
 
 function NumberField({ row, value, onSet }: { row: Row; value: unknown; onSet: (value: unknown) => void }) {
-  const [text, setText] = useState<string | null>(null); // while it is typed
-  const send = () => {
-    if (text === null) return;
-    setText(null);
-    const number = Number(text);
-    if (text.trim() && text.trim() !== String(value)) onSet(Number.isNaN(number) ? text : number);
-  };
+  const set = (text: string) => onSet(text.trim() && !Number.isNaN(Number(text)) ? Number(text) : text);
   return (
     <label class="tvl-field" title={row.hint}>
       <span>{row.label}</span>
-      <input
-        type="text"
-        inputMode="decimal"
-        autocomplete="off"
-        value={text ?? String(value)}
-        onInput={(e) => setText(e.currentTarget.value)}
-        onBlur={send}
-        onKeyDown={(e) => e.key === "Enter" && !e.shiftKey && send()}
-      />
+      {/* Another value makes another field; until then what is typed stays, whatever is drawn again around it. */}
+      <input key={String(value)} type="text" inputMode="decimal" defaultValue={String(value)} onChange={(e) => set(e.currentTarget.value)} />
     </label>
   );
 }

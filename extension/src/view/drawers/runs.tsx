@@ -7,6 +7,7 @@ import { Button } from "../ui/button";
 import { CardView } from "../ui/card";
 import { Chip } from "../ui/chip";
 import { gflops, seconds, spread, times } from "../ui/format";
+import { Refusal } from "../ui/refusal";
 import { Drawer } from "./drawer";
 import { Options } from "./options";
 import { Strip, type Range } from "./strip";
@@ -26,7 +27,7 @@ export function RunsDrawer() {
         acting.value && (
           <>
             <RunButton />
-            <Button label="Compare" icon="compare" onClick={() => (drawer.value = "compare")} />
+            <Button label="Compare" onClick={() => (drawer.value = "compare")} />
             {steps && (
               <Button
                 label="What is each step worth?"
@@ -39,11 +40,10 @@ export function RunsDrawer() {
       }
     >
       {acting.value && <Options />}
-      <Refusal />
+      <Refusal at="runs" />
       {rows.length === 0 ? (
         <p class="tvl-lead tvl-soft-text">
-          Nothing was run yet. A run happens in a process of its own: it is checked against the unscheduled program, then timed, and can
-          be cancelled.
+          Nothing was run yet. A run is checked, then timed, in a process of its own, and can be cancelled.
         </p>
       ) : (
         <div class="tvl-scroll">
@@ -72,12 +72,6 @@ export function RunsDrawer() {
       <Worths />
     </Drawer>
   );
-}
-
-function Refusal() {
-  const { refused } = useStore();
-  const card = refused.value?.where === "runs" ? refused.value.card : null;
-  return card && <CardView card={card} onClose={() => (refused.value = null)} />;
 }
 
 function RunRow({ run, range }: { run: Run; range: Range }) {
@@ -203,11 +197,6 @@ function Worths() {
               <span>{at >= 0 ? `${at + 1} ${steps[at]!.label}` : "a step that is gone"}</span>
               <i aria-hidden="true" style={{ width: `${w.ratio ? Math.min(1, w.ratio / best) * 96 : 0}px` }} />
               <b>{w.text}</b>
-              {w.low !== null && w.high !== null && (
-                <small>
-                  {times(w.low)} to {times(w.high)}
-                </small>
-              )}
             </li>
           );
         })}

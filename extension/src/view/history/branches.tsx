@@ -43,8 +43,8 @@ export function Branches() {
       end
       items={[
         ...branches.map((b) => ({ id: b.id, label: b.name, note: plural(b.steps, "step"), checked: b.current })),
-        { id: "+new", label: "New branch from here", icon: "branch" as const },
-        { id: "+name", label: "Name this branch", icon: "edit" as const },
+        { id: "+new", label: "New branch from here" },
+        { id: "+name", label: "Name this branch" },
       ]}
       onPick={pick}
     />

@@ -4,25 +4,22 @@ import { useRef, useState } from "preact/hooks";
 import { useRoving } from "../focus";
 import { useStore } from "../store";
 import { Button } from "../ui/button";
-import { CardView } from "../ui/card";
 import { Pane } from "../ui/pane";
+import { Refusal } from "../ui/refusal";
 import { Branches } from "./branches";
 import { Film } from "./film";
 import { StepBar } from "./stepbar";
 import { Trends } from "./trends";
 
 export function HistoryPane() {
-  const { width, acting, refused, act } = useStore();
+  const { width, acting } = useStore();
   const [open, setOpen] = useState(false);
   const editing = acting.value && (open || width.value === "narrow");
-  const card = refused.value?.where === "history" ? refused.value.card : null;
   return (
     <Pane name="history" title="History" tools={<Tools open={open} setOpen={setOpen} />}>
       <Film onEdit={() => setOpen(true)} />
       {editing && <StepBar onClose={() => setOpen(false)} />}
-      {card && (
-        <CardView card={card} onMove={(m) => void act({ kind: "apply", act: m.act }, "history")} onClose={() => (refused.value = null)} />
-      )}
+      <Refusal at="history" />
       {(!editing || width.value === "narrow") && <Trends />}
     </Pane>
   );
@@ -44,7 +41,6 @@ function Tools({ open, setOpen }: { open: boolean; setOpen: (open: boolean) => v
       {acting.value && !narrow && (
         <Button
           label="Edit step"
-          icon="edit"
           pressed={open}
           off={!open && at.value === 0 && "The start has nothing to edit: choose a step"}
           onClick={() => setOpen(!open)}

@@ -64,8 +64,8 @@ function Editor({ step, at }: { step: StepInfo; at: number }) {
           <Button label="Earlier" icon="left" hint="Move it earlier (Alt+←)" off={at === 1 && "It is the first step"} onClick={() => void act({ kind: "move", step: step.id, to: at - 2 }, "history")} />
           <Button label="Later" icon="right" hint="Move it later (Alt+→)" off={at === steps.length && "It is the last step"} onClick={() => void act({ kind: "move", step: step.id, to: at }, "history")} />
         </span>
-        <Button label="Branch here" icon="branch" hint="Go on from here on a new branch; the steps after it stay where they are" onClick={() => void act({ kind: "branch", step: step.id }, "history")} />
-        <Button label="Delete" icon="bin" kind="danger" onClick={() => to("delete")} />
+        <Button label="Branch here" icon="branch" hint="Go on from here; the later steps stay on their branch" onClick={() => void act({ kind: "branch", step: step.id }, "history")} />
+        <Button label="Delete" kind="danger" onClick={() => to("delete")} />
       </div>
       {step.reason && (
         <p class={step.status === "parked" ? "tvl-tone-unknown" : "tvl-soft-text"}>
@@ -85,27 +85,20 @@ interface SaidProps {
 }
 
 /** Text that is sent when it is left or confirmed. */
-function Said({ label, value, empty, onSet }: SaidProps) {
-  const [text, setText] = useState<string | null>(null);
-  const send = () => {
-    if (text !== null && text !== value) onSet(text);
-    setText(null);
-  };
-  return (
-    <label class="tvl-field">
-      <span>{label}</span>
-      <input
-        type="text"
-        value={text ?? value}
-        placeholder={empty}
-        onInput={(e) => setText(e.currentTarget.value)}
-        onBlur={send}
-        onKeyDown={(e) => {
-          if (e.key !== "Enter" || e.shiftKey) return;
-          e.preventDefault();
-          send();
-        }}
-      />
-    </label>
-  );
-}
+const Said = ({ label, value, empty, onSet }: SaidProps) => (
+  <label class="tvl-field">
+    <span>{label}</span>
+    <input
+      key={value}
+      type="text"
+      defaultValue={value}
+      placeholder={empty}
+      onChange={(e) => onSet(e.currentTarget.value)}
+      onKeyDown={(e) => {
+        if (e.key !== "Enter" || e.shiftKey) return;
+        e.preventDefault(); // not the parameters
+        e.currentTarget.blur();
+      }}
+    />
+  </label>
+);

@@ -117,7 +117,7 @@ function One({ store, kind }: { store: Store; kind: string }) {
         <Button kind="quiet" label="SVG" hint="save as SVG" off={table && "show the picture first"} onClick={() => svg() && download(`${file}.svg`, standalone(svg()!), "image/svg+xml")} />
         <Button kind="quiet" label="PNG" hint="save as PNG" off={table && "show the picture first"} onClick={() => void savePng()} />
         {picture?.dot && <Button kind="quiet" label="DOT" hint="save the graph's text" onClick={() => download(`${file}.dot`, picture.dot!)} />}
-        <Button kind="quiet" icon="info" label="About" hint="what am I looking at?" pressed={about} onClick={() => setAbout(!about)} />
+        <Button kind="quiet" label="About" hint="what am I looking at?" pressed={about} onClick={() => setAbout(!about)} />
         {!local && !table && (
           <span class="tvl-zoom" role="group" aria-label="Size">
             <Button kind="quiet" label="−" hint="smaller (-)" attrs={{ "aria-label": "Smaller" }} onClick={() => nearer(-1)} />

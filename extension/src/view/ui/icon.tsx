@@ -14,15 +14,7 @@ const PATHS = {
   up: "M4 10l4-4 4 4",
   close: "M4 4l8 8M12 4l-8 8",
   check: "M3 8.5 6.5 12 13 4.5",
-  edit: "M3 13l.7-3L10.5 3.2l2.3 2.3L6 12.3zM9.3 4.4l2.3 2.3",
   branch: "M4.5 5v6M4.5 3v.01M4.5 13v.01M11.5 4v.01M11.5 5c0 3-7 2.5-7 5",
-  search: "M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9zM10.3 10.3 14 14",
-  swap: "M3 5.5h10M10 2.5l3 3-3 3M13 11H3M6 8l-3 3 3 3",
-  bin: "M3 4.5h10M6 4.5V3h4v1.5M4.5 4.5 5 13.5h6l.5-9",
-  file: "M4 2h5l3 3v9H4zM9 2v3h3",
-  keys: "M2 5h12v7H2zM4.5 7.5h.01M7 7.5h.01M9.5 7.5h.01M12 7.5h.01M5 10h6",
-  compare: "M8 2v12M3 5h3M3 8h3M3 11h3M10 5h3M10 8h3M10 11h3",
-  info: "M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11zM8 7.5V11M8 5.2v.01",
 } as const;
 
 export type IconName = keyof typeof PATHS;

@@ -1,6 +1,7 @@
 // A button that opens a list of things to do or to pick from.
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { nextOf } from "../focus";
 import { useEscape } from "../keys";
 import { Icon, type IconName } from "./icon";
 
@@ -73,7 +74,6 @@ export function Menu({ label, name, items, onPick, id, icon, end, up, hint, ...r
         onKeyDown={(e) => {
           if (e.key !== "ArrowDown" || open) return;
           e.preventDefault();
-          e.stopPropagation();
           setOpen(true);
         }}
       >
@@ -118,20 +118,8 @@ export function Menu({ label, name, items, onPick, id, icon, end, up, hint, ...r
 function walk(event: KeyboardEvent, menu: HTMLElement): void {
   const list = [...menu.querySelectorAll<HTMLElement>("[data-item]")];
   const at = list.indexOf(document.activeElement as HTMLElement);
-  const to =
-    event.key === "ArrowDown" ? at + 1 : event.key === "ArrowUp" ? at - 1 + list.length
-    : event.key === "Home" ? 0 : event.key === "End" ? list.length - 1 : byLetter(event, list, at);
+  const to = nextOf(event.key, at, list.length, "y");
   if (to === null) return;
   event.preventDefault();
-  event.stopPropagation();
-  list[to % list.length]?.focus();
-}
-
-/** A letter goes to the next item that begins with it. */
-function byLetter(event: KeyboardEvent, list: HTMLElement[], at: number): number | null {
-  if (event.key.length !== 1 || event.key === " " || event.ctrlKey || event.metaKey || event.altKey) return null;
-  const begins = (e: HTMLElement) => (e.textContent ?? "").trim().toLowerCase().startsWith(event.key.toLowerCase());
-  const after = list.findIndex((e, i) => i > at && begins(e));
-  const any = after >= 0 ? after : list.findIndex(begins);
-  return any >= 0 ? any : null;
+  list[to]?.focus();
 }

@@ -1,6 +1,7 @@
 // The tabs pattern: one tab stop, arrows go to the next tab and show it.
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
+import { nextOf } from "../focus";
 
 export interface Tab {
   id: string;
@@ -24,10 +25,9 @@ export function Tabs({ label, tabs, current, onPick, name, after }: Props) {
   const list = useRef<HTMLDivElement>(null);
   const go = (event: KeyboardEvent) => {
     const at = tabs.findIndex((t) => t.id === current);
-    const to = next(event.key, at, tabs.length);
+    const to = nextOf(event.key, at, tabs.length, "x");
     if (to === null || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    event.stopPropagation();
     onPick(tabs[to]!.id);
     list.current?.querySelectorAll<HTMLElement>("[role=tab]")[to]?.focus();
   };
@@ -54,12 +54,4 @@ export function Tabs({ label, tabs, current, onPick, name, after }: Props) {
       {after}
     </div>
   );
-}
-
-function next(key: string, at: number, n: number): number | null {
-  if (key === "ArrowRight") return (at + 1) % n;
-  if (key === "ArrowLeft") return (at - 1 + n) % n;
-  if (key === "Home") return 0;
-  if (key === "End") return n - 1;
-  return null;
 }
