@@ -346,3 +346,53 @@ def test_a_view_that_fails_does_not_fail_the_step():
     with pytest.warns(UserWarning, match="could not follow it: ZeroDivisionError"):
         s[args[2]].unroll(axes[1])
     assert len(s.trace) == 5 and seen == [1]
+
+
+# ---------------------------------------------------------------- a cell that is run again
+
+
+def cell(factor=16, unroll=False, thread=False):
+    """What a cell does: a schedule made anew, of tensors made anew."""
+    s, A, B, C, k = matmul(64)
+    io, ii = s[C].split(C.op.axis[0], factor)
+    if thread:
+        s[C].bind(io, te.thread_axis("threadIdx.x"))
+    if unroll:
+        s[C].unroll(ii)
+    return s, C, ii
+
+
+def test_a_cell_that_does_the_same_keeps_what_the_lab_did_beyond():
+    s, C, ii = cell(thread=True)
+    d = s.history
+    d.rename("e1", "rows")
+    d.apply("unroll", {"stage": 2, "var": ii})
+    t, C2, ii2 = cell(thread=True)
+    assert d.rerun(t) == "1 step beyond what the cell does: redo takes them again"
+    assert t.history is d and d.schedule is t and s.document is None and d.cursor == 2
+    assert d.entries[0].name == "rows" and not parked(d) and len(d.branches) == 1
+    t[C2].parallel(t[C2].op.axis[1])  # the cell's own tensors
+    assert labels(d)[-1] == "parallel j"
+
+
+def test_a_cell_that_does_more_goes_on():
+    s, C, ii = cell()
+    d = s.history
+    t, C2, ii2 = cell(unroll=True)
+    assert d.rerun(t) == "" and labels(d) == ["split i by 16", "unroll ii"] and len(d.branches) == 1
+    assert t.trace is d.trace_at(2) and ii2 in t[C2].leaf_iter_vars and ii not in t[C2].leaf_iter_vars
+    t[C2].vectorize(t[C2].op.axis[1])
+    s[C].unroll(ii)
+    assert len(d.entries) == 3 and len(s.trace) == 2  # the old schedule goes its own way
+
+
+def test_a_cell_that_goes_another_way_leaves_the_old_one_as_a_branch():
+    s, C, ii = cell()
+    d = s.history
+    d.apply("unroll", {"stage": 2, "var": ii})
+    t, C2, ii2 = cell(32)
+    assert d.rerun(t) == "2 steps of before are in branch 1"
+    assert labels(d) == ["split i by 32"] and d.current.name == "branch 2"
+    d.switch("branch 1")
+    assert labels(d) == ["split i by 16", "unroll ii"] and not parked(d) and d.schedule is t
+    assert d.rerun(t) == ""

@@ -40,17 +40,20 @@ DIRS = """JUPYTER_CONFIG_DIR JUPYTER_DATA_DIR JUPYTER_RUNTIME_DIR JUPYTERLAB_SET
     IPYTHONDIR"""
 QUIET = {"fetchNews": "false", "checkForUpdates": False}  # the pop-up would cover what a test clicks
 
+# The document of a path, whether it is in front or not.
+FIND = "path => [...(window.jupyterapp?.shell?.widgets('main') ?? [])].find(w => w.context?.path === path)"
+OPEN = f"path => ({FIND})(path)?.context.isReady"
 # The kernel is there, connected and idle. Before that "run all" is dropped without a word.
-READY = """async () => {
-  const kernel = () => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel;
+READY = f"""async path => {{
   await window.jupyterapp?.restored;
-  await window.jupyterapp?.shell.currentWidget?.sessionContext?.ready;
-  return kernel()?.connectionStatus === 'connected' && kernel()?.status === 'idle';
-}"""
-OPEN = """path => {
-  const context = window.jupyterapp?.shell?.currentWidget?.context;
-  return context?.path === path && context.isReady;
-}"""
+  const session = ({FIND})(path)?.sessionContext;
+  await session?.ready;
+  const kernel = session?.session?.kernel;
+  return kernel?.connectionStatus === 'connected' && kernel?.status === 'idle';
+}}"""
+FRONT = f"path => window.jupyterapp.shell.activateById(({FIND})(path).id)"
+SAVE = f"path => ({FIND})(path).context.save()"
+AT_CELL = f"([path, n]) => {{ ({FIND})(path).content.activeCellIndex = n }}"
 
 
 class Server:
@@ -158,6 +161,7 @@ class Tab:
         self.context, self.server, self.name = context, server, name
         self.folder = server.root / name
         self.folder.mkdir(exist_ok=True)
+        self.path = ""  # of the notebook that was opened last
         self.outside: list[str] = []
         self.errors: list[str] = []
         self.expected: list[str] = []
@@ -212,22 +216,40 @@ class Tab:
         if cells is not None:
             self.write(file, cells)
         page = page or self.page
-        path = f"{self.name}/{file}"
-        page.goto(self.server.address(path, self.name))
-        page.wait_for_function(OPEN, arg=path)
+        self.path = f"{self.name}/{file}"
+        page.goto(self.server.address(self.path, self.name))
+        page.wait_for_function(OPEN, arg=self.path)
         if kernel:
-            page.wait_for_function(READY)
+            page.wait_for_function(READY, arg=self.path)
+
+    def front(self) -> None:
+        """Brings the notebook to the front, where commands act on it."""
+        self.page.evaluate(FRONT, self.path)
 
     def run_all(self) -> None:
         """Runs every cell and waits until all have run."""
+        self.front()
         self.command("notebook:run-all-cells")
         self.wait_idle()
 
+    def run(self, cell: int) -> None:
+        """Runs one cell, counted from 0, and waits for it."""
+        self.front()
+        self.page.evaluate(AT_CELL, [self.path, cell])
+        self.command("notebook:run-cell")
+        self.wait_idle()
+
     def wait_idle(self) -> None:
-        self.page.wait_for_function(READY)
+        self.page.wait_for_function(READY, arg=self.path)
 
     def save(self) -> None:
-        self.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.save()")
+        self.page.evaluate(SAVE, self.path)
+
+    def reload(self) -> None:
+        """Loads the page again, and waits until the notebook is there with its kernel."""
+        self.page.reload()
+        self.page.wait_for_function(OPEN, arg=self.path)
+        self.wait_idle()
 
     def command(self, name: str, args: dict[str, Any] | None = None) -> None:
         """Executes a command of the application, and waits for it. Its result stays there."""

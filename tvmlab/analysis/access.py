@@ -115,6 +115,15 @@ class Block:
     lanes: int = 0  # of the widest statement that computes
 
 
+@dataclass(eq=False)
+class Guard:
+    """A condition that is asked at every point of its domain."""
+
+    loop: Loop
+    pieces: tuple[Cons, ...]
+    cond: Expr
+
+
 class Reader(Forms):
     """One function. `sizes`: numbers for variables that are known only at the call, by name."""
 
@@ -133,6 +142,8 @@ class Reader(Forms):
         self.kernel: dict[str, Any] | None = None
         self.allocated: list[Buffer] = []
         self.regions: list[Loop] = []  # outermost parallel loops, and kernels
+        self.guards: list[Guard] = []
+        self.bits = 0  # of the widest elements that are computed with
         self.endless = False  # how often a loop runs is not known, not even a bound
         given = sizes or {}
         for v in (*(p for p in fn.params if isinstance(p, Var)), *fn.sizes):
@@ -142,6 +153,7 @@ class Reader(Forms):
     def read(self) -> Reader:
         self.blocks.append(self.block)
         self.stmt(self.fn.body)
+        self.bits = self.bits or max([dt.bits(b.dtype) for b in self.fn.buffers], default=32)
         self.blocks = [b for b in self.blocks if b.loads or b.stores or b.flops]
         for site in self.sites:
             for loop in site.loop.path:
@@ -210,11 +222,13 @@ class Reader(Forms):
             self.let(e, lambda: self.expr(e.body))
         else:
             if t is Bin and e.op not in ("and", "or") and dt.is_float(e.dtype):
-                self.computes(dt.lanes(e.a.dtype))
+                self.computes(e.a.dtype)
             for c in children(e):
                 self.expr(c)
 
-    def computes(self, lanes: int) -> None:
+    def computes(self, dtype: str) -> None:
+        lanes = dt.lanes(dtype)
+        self.bits = max(self.bits or 0, dt.bits(dtype))
         self.block.flops += lanes
         self.block.lanes = max(self.block.lanes, lanes)
 
@@ -235,7 +249,7 @@ class Reader(Forms):
         if unknown:
             self.doubt(f"what the function `{e.name}` does is not counted")
         elif dt.is_float(e.dtype) and e.name not in ("likely", "if_then_else"):
-            self.computes(dt.lanes(e.dtype))
+            self.computes(e.dtype)
         for a in e.args:
             if not (isinstance(a, Call) and a.kind == "intrin") and a.dtype != "handle":
                 self.expr(a)
@@ -245,6 +259,7 @@ class Reader(Forms):
         """Lazy: each side runs under its condition only."""
         cond, then, other = e.args
         self.expr(cond)
+        self.guards.append(Guard(self.loop, self.pieces, cond))
         for side, holds in ((then, True), (other, False)):
             self.under(self.cases(cond, holds), cond, lambda side=side: self.expr(side))  # type: ignore[misc]
 
@@ -397,6 +412,7 @@ class Reader(Forms):
 
     def _if(self, s: If) -> None:
         self.expr(s.cond)
+        self.guards.append(Guard(self.loop, self.pieces, s.cond))
         self.under(self.cases(s.cond), s.cond, lambda: self.stmt(s.then))
         if s.other is not None:
             other = s.other

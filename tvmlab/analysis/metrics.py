@@ -112,6 +112,7 @@ class Metrics:
     lines: dict[str, float] = field(default_factory=dict)  # bytes of the lines that they lie in
     stages: dict[str, Work] = field(default_factory=dict)
     regions: list[Region] = field(default_factory=list)
+    bits: int = 32  # of the elements that it computes with
 
     @property
     def moved(self) -> float | None:
@@ -143,10 +144,12 @@ def metrics(program: Program | Function, sizes: Mapping[str, int] | None = None)
 
 def measured(reader: Reader) -> Metrics:
     """The counts of a function that has been read."""
-    return _Counter(reader).metrics()
+    return Tally(reader).metrics()
 
 
-class _Counter:
+class Tally:
+    """Counts over what a reader found."""
+
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
         self.known: dict[Any, int | None] = {}
@@ -215,6 +218,7 @@ class _Counter:
             lanes=self.lanes(), levels=levels, exact=not r.doubts and not self.blur, why=why,
             counted=not r.doubts, loads=dict(loads), stores=dict(stores), iterations=self.iterations(),
             buffers=buffers, lines=lines, stages={k: Work(*v) for k, v in stages.items() if any(v)}, regions=regions,
+            bits=r.bits,
         )  # fmt: skip
 
     def iterations(self) -> dict[str, int]:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from . import node
 from .error import LabError
-from .node import Buffer, IterVar, Node, Range
+from .node import Buffer, Expr, IterVar, Node, Range
 from .program import Function, Program
 
 VERSION = 1
@@ -56,7 +56,18 @@ def dumps(thing: Any, indent: int | None = None) -> str:
 
 def to_data(thing: Any) -> dict[str, Any]:
     """The same as plain lists and dicts, to be part of a larger JSON document."""
-    writer = _Writer()
+    return _written(_Writer(), thing)
+
+
+def canonical(thing: Any) -> dict[str, Any]:
+    """The same for things of the same structure: expressions that are alike count as one, shared or not.
+
+    What stands for something else than its parts (a variable, an axis, a buffer, an operation) is still itself.
+    """
+    return _written(_Canonical(), thing)
+
+
+def _written(writer: _Writer, thing: Any) -> dict[str, Any]:
     writer.add(thing)
     return {"tvmlab": VERSION, "objects": writer.objects, "root": writer.value(thing)}
 
@@ -89,12 +100,16 @@ class _Writer:
             if id(x) in self.number or _is_plain(_number(x)):
                 continue
             if parts is not None:
-                self.number[id(x)] = len(self.objects)
-                self.objects.append([codec_of(x).tag, *map(self.value, parts)])
+                self.number[id(x)] = self.enter(x, [codec_of(x).tag, *map(self.value, parts)])
                 continue
             parts = codec_of(x).parts(x)
             stack.append((x, parts))
             stack.extend((p, None) for p in reversed(list(_objects(parts))))
+
+    def enter(self, x: Any, entry: list[Any]) -> int:
+        """The number of an object whose parts are in."""
+        self.objects.append(entry)
+        return len(self.objects) - 1
 
     def value(self, x: Any) -> Any:
         x = _number(x)
@@ -108,6 +123,22 @@ class _Writer:
         if isinstance(x, dict):
             return {"dict": [[self.value(k), self.value(v)] for k, v in x.items()]}
         return {"ref": self.number[id(x)]}
+
+
+class _Canonical(_Writer):
+    """Equal expressions get one number."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.known: dict[str, int] = {}
+
+    def enter(self, x: Any, entry: list[Any]) -> int:
+        if not isinstance(x, (Expr, Range)) or isinstance(x, node.Var):
+            return super().enter(x, entry)
+        key = json.dumps(entry)
+        if key not in self.known:
+            self.known[key] = super().enter(x, entry)
+        return self.known[key]
 
 
 def _number(x: Any) -> Any:

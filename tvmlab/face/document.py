@@ -70,6 +70,14 @@ class Document:
             schedule.document.follow()
         return schedule.document
 
+    def copy(self, schedule: Schedule) -> Document:
+        """The same history, for another handle on the same trace that goes its own way."""
+        made = Document(schedule)
+        made.root, made.known, made.made, made.seconds = self.root, self.known.copy(), self.made, dict(self.seconds)
+        made.branches = [replace(b, points=None if b.points is None else list(b.points)) for b in self.branches]
+        made.current, made.cursor = made.branches[self.branches.index(self.current)], self.cursor
+        return made
+
     # ------------------------------------------------------------ looking
 
     @property
@@ -114,8 +122,7 @@ class Document:
 
     def index(self, id: str) -> int:
         """Its position on the current branch, from 0."""
-        found = self.current.index(id)
-        if found is None:
+        if (found := self.current.index(id)) is None:
             raise ScheduleError("no-such-step", f"there is no step {id!r} here", legal=[e.id for e in self.entries])
         return found
 
@@ -164,7 +171,7 @@ class Document:
             new.append(node)
             node = node.parent
         if node is None:
-            self._adopt(new.pop())
+            self.adopt(new.pop())
             self.cursor = 0
         else:
             at = self.cursor if node is self.point.trace else places[id(node)]
@@ -360,10 +367,23 @@ class Document:
     def rebase(self, outputs: Any) -> None:
         """The same history on other operations (or tensors): other shapes, another expression. What does not apply is
         parked. Tensors of the old expression stand for those in their place."""
-        self._adopt(Trace(operations("rebase", outputs)))
+        self.adopt(Trace(operations("rebase", outputs)))
         self._changed()
 
-    def _adopt(self, root: Trace) -> None:
+    def rerun(self, schedule: Schedule) -> str:
+        """Go on with a schedule that a cell, run again, made anew; returns what became of the old steps, in words."""
+        from .history_rerun import rerun
+
+        return rerun(self, schedule)
+
+    def go_on(self, points: list[Point], more: Sequence[Trace]) -> None:
+        """For `rerun`: the steps up to the last of these places are as they were, then come others."""
+        self.current.points, self.cursor = points, len(points) - 1
+        self._replay(self.current, self.cursor)
+        self._append(more)
+
+    def adopt(self, root: Trace) -> None:
+        """For `rebase` and `rerun`: another expression; the steps are taken again when they are looked at."""
         self.root = root
         for b in self.branches:
             b.points = None
@@ -404,10 +424,8 @@ class Document:
 
     @staticmethod
     def from_json(data: Any) -> Document:
-        """A saved history (data or text) on a schedule of its own; also a saved trace, which has no branches.
-
-        Steps that this version does not know are parked, and saved again as they came. Refused: damaged data.
-        """
+        """A saved history (data or text), or a saved trace, on a schedule of its own. Steps that this version does not
+        know are parked, and saved again as they came. Refused: damaged data."""
         from .history_file import from_json
 
         return from_json(data)

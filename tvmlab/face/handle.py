@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+from ..core import hooks
 from ..core.error import LabError, ScheduleTypeError, ScheduleValueError
 from ..core.hooks import Shown
 from ..core.node import PARALLEL, TENSORIZED, UNROLLED, VECTORIZED, IterVar
@@ -20,8 +21,8 @@ from ..schedule.guard import describe, name, warn
 from ..schedule.state import Marks, Stage, State
 from ..schedule.trace import Step, Trace, operations
 from . import sandbox
+from .asking import ask, moves
 from .group import GroupHandle
-from .moves import ask, moves
 from .source import caller, place, result_names
 from .verdict import Moves, Verdict
 
@@ -199,6 +200,13 @@ class Schedule(Shown):
     def check(self) -> list[LabError]:
         """The open obligations, and what else `build` would refuse."""
         return pipeline.problems(self.state)
+
+    def lab(self, args: Sequence[Any] | None = None, **options: Any) -> Any:
+        """The Schedule Lab around this schedule: `s.lab([A, B, C])`. What is done in it is done here, and the reverse."""
+        open_lab = hooks.find("lab", Schedule)
+        if open_lab is None:  # a part of the package was taken out
+            raise LabError("no-lab", "tvmlab.lab is not there: install tvmlab as a whole")
+        return open_lab(self)(self, args, **options)
 
     def to_code(self) -> str:
         """The steps as code, in the classic calls and the person's names."""

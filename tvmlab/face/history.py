@@ -96,6 +96,11 @@ class Slots:
     def __init__(self) -> None:
         self.of: dict[str, list[tuple[str, str]]] = {}
 
+    def copy(self) -> Slots:
+        made = Slots()
+        made.of = {entry: list(slots) for entry, slots in self.of.items()}
+        return made
+
     def take(self, entry: str, key: str, label: str) -> int:
         known = self.of.setdefault(entry, [])
         at = next((n for n, (k, _) in enumerate(known) if k == key), len(known))

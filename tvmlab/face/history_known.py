@@ -21,6 +21,13 @@ class Known:
         self.operations: WeakKeyDictionary[Operation, Ref] = WeakKeyDictionary()
         self.steps: dict[str, Entry] = {}
 
+    def copy(self) -> Known:
+        made = Known()
+        made.table, made.slots = Table(self.table.objects), self.slots.copy()
+        made.axes, made.steps = dict(self.axes), dict(self.steps)
+        made.operations = self.operations.copy()
+        return made
+
     def place(self, point: Point) -> None:
         """Remember what is there."""
         self.axes.update(point.axis_refs)

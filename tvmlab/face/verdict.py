@@ -139,7 +139,18 @@ def _judged(trace: Trace, primitive: str, frozen: Frozen) -> Verdict:
     found = change(trace, after)
     if found.kind == NO_EFFECT:
         found = replace(found, reason=idle(trace.state, after.state, primitive, args) or found.reason)
-    return replace(found, warnings=said)
+    return replace(found, warnings=(*said, *_too_big(trace.state, primitive, args)))
+
+
+def _too_big(state: State, primitive: str, args: Mapping[str, Any]) -> tuple[str, ...]:
+    """A factor beyond the extent is cut to it, without a word."""
+    asked, axis = args.get("factor", args.get("nparts")), args.get("parent")
+    if primitive != "split" or not isinstance(asked, int) or not isinstance(axis, IterVar):
+        return ()
+    often = extent(state, axis)
+    if not often.isdigit() or int(often) >= asked:
+        return ()
+    return (f"{called(state, axis)} runs only {often} times: one part has all of it",)
 
 
 def change(before: Trace, after: Trace) -> Verdict:

@@ -25,3 +25,164 @@ The widget under the cell is brought up to date by the kernel; the front end nee
 most one request at a time (debounced), the newest text when the answer is there. What the text may do while it is
 only typed: see `tvmlab/lab/live.py`.
 """
+
+from __future__ import annotations
+
+import ast
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..core.error import LabError
+from ..face.document import Document
+from ..face.handle import Schedule
+from ..schedule.trace import Trace
+from ..view.diff import diff
+from ..view.frame import frame
+from .live import Live, chosen, evaluate, options, seen
+
+TARGET = "tvmlab.live"
+KEPT = 200  # cells of a notebook whose labs are remembered
+
+
+@dataclass
+class Cells:
+    """The labs under cells, by the cell's id, and what was last good of the text of each."""
+
+    labs: dict[str, Any] = field(default_factory=dict)
+    good: dict[str, Trace] = field(default_factory=dict)
+
+    def put(self, cell: str, lab: Any) -> None:
+        self.labs.pop(cell, None)
+        self.labs[cell] = lab
+        self.good.pop(cell, None)
+        for old in list(self.labs)[:-KEPT]:
+            del self.labs[old]
+
+
+CELLS = Cells()
+
+
+# ---------------------------------------------------------------- running the cell
+
+
+def run_cell(shell: Any, line: str, cell: str) -> None:
+    """`%%schedule`: run the cell in the notebook's namespace, and show the lab of its schedule under it."""
+    __tracebackhide__ = True
+    given = options(line)
+    before = seen(shell.user_ns)
+    last = execute(shell, cell)
+    name, schedule = chosen(given.name, last, before, shell.user_ns)
+    if schedule is None:
+        hint = "make one: s = te.create_schedule(C.op)"
+        raise LabError("no-schedule", "this cell makes no schedule, and there is none called `s`", hint=hint)
+    show(lab_of(cell_id(shell) or name, schedule, name))
+
+
+def execute(shell: Any, cell: str) -> Any:
+    """Run the text as the cell that it is: its lines keep their numbers. Returns the value of the last expression,
+    after showing it where it is not what the lab shows."""
+    __tracebackhide__ = True
+    text = "\n" + shell.transform_cell(cell)  # the magic stands in the first line
+    file = shell.compile.cache(text, shell.execution_count, raw_code=f"%%schedule\n{cell}")
+    tree = ast.parse(text, file)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, file, "exec"), shell.user_ns)  # noqa: S102
+    if not isinstance(last, ast.Expr):
+        return None
+    value = eval(compile(ast.Expression(last.value), file, "eval"), shell.user_ns)  # noqa: S307
+    if not isinstance(value, Schedule):
+        sys.displayhook(value)
+    return value
+
+
+def cell_id(shell: Any) -> str:
+    """The id of the cell that runs, where the front end tells it."""
+    parent = shell.get_parent() if hasattr(shell, "get_parent") else {}
+    found = ((parent or {}).get("metadata") or {}).get("cellId")
+    return found if isinstance(found, str) else ""
+
+
+def lab_of(cell: str, schedule: Schedule, name: str) -> Any:
+    """The lab under the cell: the one that is there already goes on with the schedule."""
+    from .app import Lab
+
+    lab = CELLS.labs.get(cell)
+    if lab is None:
+        lab = Lab(schedule, name=name)
+    elif lab.schedule is not schedule:
+        said = "" if schedule.document is not None else lab.document.rerun(schedule)
+        lab.open(Document.of(schedule), said)
+    CELLS.put(cell, lab)
+    return lab
+
+
+def show(lab: Any) -> None:
+    from IPython.display import display
+
+    display(lab)
+
+
+# ---------------------------------------------------------------- while it is typed
+
+
+def answer(data: Any, namespace: dict[str, Any]) -> dict[str, Any]:
+    """The answer to a message of the front end, whatever it holds."""
+    if not isinstance(data, dict) or not isinstance(data.get("cell"), str):
+        return {"re": -1, "cell": "", "lab": "", "error": {"text": "a message names a cell", **NOWHERE}}
+    cell, seq = data["cell"], data.get("seq", -1)
+    lab = CELLS.labs.get(cell)
+    if data.get("kind") == "stop":
+        CELLS.good.pop(cell, None)
+        if lab is not None:
+            lab.typed(None)
+        return {"re": seq, "cell": cell, "lab": "" if lab is None else lab.id}
+    found = evaluate(str(data.get("text", "")), namespace)
+    return {"re": seq, "cell": cell, **told(cell, lab, found)}
+
+
+NOWHERE = {"line": 0, "column": 0, "end": 0}
+
+
+def told(cell: str, lab: Any, found: Live) -> dict[str, Any]:
+    """What a text makes, as the front end gets it; the lab under the cell shows it."""
+    trace = found.trace
+    if trace is not None and found.problem is None:
+        CELLS.good[cell] = trace
+    elif trace is None:
+        trace = CELLS.good.get(cell)
+    state = "none" if trace is None else "good" if found.problem is None else "kept"
+    shown = None if trace is None else frame(trace)
+    old = frame(lab.schedule.trace)["loops"] if lab is not None else []
+    error, said = None, "As typed; run the cell to take it."
+    if found.problem is not None:
+        p = found.problem
+        error = {"text": p.text, "line": p.line, "column": p.column, "end": p.end}
+        said = f"Line {p.line}: {p.text}" if p.line else p.text
+    if lab is not None:
+        lab.typed(trace, said, found.problem is None)
+    return {
+        "lab": "" if lab is None else lab.id, "name": found.name, "state": state, "frame": shown,
+        "diff": diff(old, shown["loops"]) if shown is not None and lab is not None else [], "error": error, "said": said,
+    }  # fmt: skip
+
+
+# ---------------------------------------------------------------- in IPython
+
+
+def register(shell: Any) -> None:
+    """`%%schedule` and the comm of live typing, for this IPython; again is no harm."""
+
+    def schedule(line: str, cell: str) -> None:
+        __tracebackhide__ = True
+        run_cell(shell, line, cell)
+
+    schedule.__doc__ = __doc__
+    shell.register_magic_function(schedule, "cell", "schedule")
+    manager = getattr(getattr(shell, "kernel", None), "comm_manager", None)
+    if manager is not None and TARGET not in manager.targets:
+        manager.register_target(TARGET, lambda comm, _message: _opened(shell, comm))
+
+
+def _opened(shell: Any, comm: Any) -> None:
+    comm.on_msg(lambda message: comm.send(answer(message["content"]["data"], shell.user_ns)))

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import Any
 
 from ..core import serial
 from ..core.error import ScheduleError
 from ..core.node import IterVar
 from ..expr.tensor import Operation, Tensor
+from . import primitives
 from .state import State
 from .trace import Step, Trace
 
@@ -24,6 +26,10 @@ VERSION = 1
 
 def to_json(trace: Trace) -> str:
     """The tensors and the steps, as text."""
+    return json.dumps(_data(trace, serial.to_data))
+
+
+def _data(trace: Trace, written: Callable[[Any], Any]) -> dict[str, Any]:
     objects: list[Any] = []
     steps = []
     for n, step in enumerate(trace):
@@ -35,8 +41,8 @@ def to_json(trace: Trace) -> str:
         if step.where:
             made["where"] = list(step.where)
         steps.append(made)
-    table = serial.to_data({"outputs": list(trace.outputs), "objects": objects})
-    return json.dumps({"version": VERSION, "table": table, "steps": steps})
+    table = written({"outputs": list(trace.outputs), "objects": objects})
+    return {"version": VERSION, "table": table, "steps": steps}
 
 
 def from_json(text: str, outputs: Sequence[Operation] | None = None) -> Trace:
@@ -63,16 +69,23 @@ def replay(trace: Trace, outputs: Sequence[Operation]) -> Trace:
 
 
 def same_steps(a: Trace, b: Trace) -> bool:
-    """Equality up to renaming: the same steps with the same arguments on the same expressions."""
+    """Equality up to renaming: the same steps with the same arguments on the same expressions, shared parts or not."""
     return bool(_plain(a) == _plain(b))
 
 
 def _plain(trace: Trace) -> Any:
-    data = json.loads(to_json(trace))
+    data = json.loads(json.dumps(_data(trace, serial.canonical)))
     for step in data["steps"]:
         step.pop("names", None)
         step.pop("where", None)
+        step["args"] = {k: v for k, v in step["args"].items() if v is not None or not _left_out(step["primitive"], k)}
     return data
+
+
+def _left_out(primitive: str, parameter: str) -> bool:
+    """Is None what the parameter is when nothing is given?"""
+    found = signature(primitives.get(primitive)).parameters.get(parameter)
+    return found is not None and found.default is None
 
 
 def _encode(v: Any, state: State, objects: list[Any]) -> Any:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from ..core.error import LabError
 from ..core.node import REDUCE, IterVar
-from ..face import moves, recipes
+from ..face import asking, moves, recipes
 from ..face.handle import Schedule
 from ..face.moves import Chosen, Offer
 from ..face.verdict import ILLEGAL, LEGAL, NO_EFFECT, OWES, SIGNS, UNKNOWN, Move, Verdict, judge
@@ -22,8 +22,8 @@ from ..schedule.guard import name as called
 from ..schedule.state import State, is_input
 from ..schedule.trace import Trace
 from . import payload
-from .acts import axis_named, decode, encode, plain, stage_named, tensor_named
-from .card import card, of_verdict
+from .acts import decode, decode_some, encode, plain
+from .card import of_verdict
 from .frame import frame
 from .ids import axis_id, id_of, ids
 from .params import params
@@ -228,7 +228,7 @@ def alternatives(trace: Trace, move: Move, most: int = 3) -> list[payload.Move]:
             whole = recipes.get(PARTIAL).arguments(state, args)
             text = f"rfactor({called(state, axis)}, {whole['parts']}) then {move.primitive}"
             found.append({"text": text, "act": encode(PARTIAL, whole, state)})
-    near = moves.alternatives(trace, move.primitive, dict(move.args), most - len(found))
+    near = asking.alternatives(trace, move.primitive, dict(move.args), most - len(found))
     return [*({"text": short(m), "act": act_of(m, state)} for m in near), *found]  # type: ignore[list-item]
 
 
@@ -242,7 +242,8 @@ def verdict_of(schedule: Schedule | Trace, act: Mapping[str, Any]) -> tuple[str,
         primitive, args = decode(act, trace.state)
     except (LabError, ValueError, TypeError) as e:
         error = e if isinstance(e, LabError) else None
-        return str(act.get("primitive", "")), {}, Verdict(ILLEGAL, error.message if error else str(e), error)
+        primitive = str(act.get("primitive", "")) if isinstance(act, Mapping) else ""
+        return primitive, {}, Verdict(ILLEGAL, error.message if error else str(e), error)
     judged = recipes.judge if primitive.startswith(recipes.PREFIX) else judge
     return primitive, args, judged(trace, primitive, args)
 
@@ -251,6 +252,8 @@ def act_action(schedule: Schedule | Trace, act: Act) -> Action:
     """The item of the list that an act with changed values is: answers the request "verdict"."""
     trace = _trace(schedule)
     primitive, args, verdict = verdict_of(trace, act)
+    if not args and not (isinstance(act, Mapping) and act.get("primitive") and "args" in act):
+        return _other(None, primitive or "?", {}, verdict, trace)
     name = "vthread" if getattr(args.get("thread_ivar"), "thread_tag", "") == "vthread" else primitive
     if name not in ORDER:
         return _other(act, primitive, args, verdict, trace)
@@ -261,12 +264,23 @@ def act_action(schedule: Schedule | Trace, act: Act) -> Action:
     return _item(name, verdict.kind, why(verdict), act=act, params=shown, code=move.text, card=explain, owes=owes)
 
 
-def _other(act: Act, primitive: str, args: dict[str, Any], verdict: Verdict, trace: Trace) -> Action:
+def _other(act: Act | None, primitive: str, args: dict[str, Any], verdict: Verdict, trace: Trace) -> Action:
     """An act that no item of the list makes: a primitive for code, or none at all."""
     made = _item("split", verdict.kind, why(verdict), act=act, card=of_verdict(verdict, primitive))
     made.update({"name": primitive, "key": "", "label": primitive, "help": ""})
     made["code"] = call_text(trace, primitive, args) if args and verdict.kind != ILLEGAL else ""
     return made
+
+
+def perform(document: Any, act: Mapping[str, Any], via: str = "widget") -> Any:
+    """Take the act in the history of a schedule (face/document.py). A recipe is taken whole, or not at all."""
+    schedule = document.schedule
+    primitive, args = decode(act, schedule.state)
+    if not primitive.startswith(recipes.PREFIX):
+        return document.apply(primitive, args, via=via)
+    with document.together(label(primitive)):
+        recipes.follow(primitive, args, schedule.state, lambda p, a: (document.apply(p, a, via=via), schedule.state))
+    return None
 
 
 def replace_text(move: Move, name: str) -> Move:
@@ -283,6 +297,6 @@ def call_text(trace: Trace, primitive: str, args: Mapping[str, Any]) -> str:
 
 
 __all__ = [
-    "FIRST", "LIKELY", "ORDER", "act_action", "act_of", "action", "actions", "actions_iter", "axis_named", "card",
-    "decode", "encode", "in_order", "params", "plain", "selection", "stage_named", "tensor_named", "verdict_of",
+    "FIRST", "LIKELY", "ORDER", "act_action", "act_of", "action", "actions", "actions_iter", "decode", "decode_some",
+    "encode", "in_order", "params", "perform", "plain", "selection", "verdict_of",
 ]  # fmt: skip

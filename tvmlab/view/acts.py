@@ -55,12 +55,18 @@ def decode(act: Mapping[str, Any], state: State) -> tuple[str, Args]:
     primitive, given = _parts(act)
     if primitive.startswith(recipes.PREFIX):
         return primitive, _recipe(primitive, given, state)
+    return primitive, _complete(primitive, decode_some(primitive, given, state), state)
+
+
+def decode_some(primitive: str, given: Mapping[str, Any], state: State) -> Args:
+    """Some arguments of a step, as an editor of it gives them: each by itself, nothing filled in."""
+    if primitive.startswith(recipes.PREFIX):
+        return {k: _tagged(v, "", state) if isinstance(v, Mapping) else v for k, v in given.items()}
     known = primitives.parameters(primitive)
-    unknown = [k for k in given if k not in known]
-    if unknown:
-        raise ScheduleTypeError("act-argument", f"{primitive} takes no `{unknown[0]}`", legal=known)
-    args = {k: _value(primitive, k, given[k], state) for k in known if k in given}
-    return primitive, _complete(primitive, args, state)
+    unknown = next((k for k in given if k not in known), None)
+    if unknown is not None:
+        raise ScheduleTypeError("act-argument", f"{primitive} takes no `{unknown}`", legal=known)
+    return {k: _value(primitive, k, v, state) for k, v in given.items()}
 
 
 def _parts(act: Any) -> tuple[str, dict[str, Any]]:
@@ -80,11 +86,27 @@ def _complete(primitive: str, args: Args, state: State) -> Args:
             args["stage"] = _owner(state, axis).index
     names = primitives.parameters(primitive)
     wanted = [k for k in names if k in args]
-    missing = [p.name for p in signature(primitive).parameters.values() if p.default is p.empty]
-    missing = [n for n in missing if n not in args and n != primitives.star(primitive)]
+    missing = [n for n in _needed(primitive) if n not in args]
     if missing:
         raise ScheduleTypeError("act-argument", f"{primitive} needs `{missing[0]}`", legal=names)
-    return dict(primitives.prepare(primitive, state, {k: args[k] for k in wanted}))
+    made = dict(primitives.prepare(primitive, state, {k: args[k] for k in wanted}))
+    if isinstance(made.get("layout"), Layout):
+        _same_rank(state.stages[made["stage"]], made["layout"])
+    return made
+
+
+def _needed(primitive: str) -> list[str]:
+    """What must be given; any number of things may be none."""
+    form = signature(primitive).parameters.values()
+    return [p.name for p in form if p.default is p.empty and p.kind != p.VAR_POSITIONAL]
+
+
+def _same_rank(stage: Stage, layout: Layout) -> None:
+    have, rank = len(layout.variables), len(stage.op.axis)
+    if have != rank:
+        indices = "1 index" if have == 1 else f"{have} indices"
+        message = f"the layout `{layout_text(layout)}` names {indices}, {stage.name} has {rank}"
+        raise ScheduleValueError("layout-text", message, legal=[", ".join(a.name for a in stage.op.axis) + " -> [...]"])
 
 
 def _listed(value: Any) -> tuple[Any, ...]:
@@ -179,7 +201,8 @@ def _owner(state: State, axis: IterVar) -> Stage:
 
 
 def _no_object(state: State, text: str) -> Any:
-    raise LabError("act-object", f"`{text}` cannot be given from here: it is no plain value", hint="write this step as code")
+    message = f"`{text}` cannot be given from here: it is no plain value"
+    raise LabError("act-object", message, hint="write this step as code")
 
 
 NAMED: dict[str, Any] = {
@@ -237,10 +260,12 @@ def plain(primitive: str, args: Sequence[Any], kwargs: Mapping[str, Any], state:
     if primitive.startswith(recipes.PREFIX):
         return _recipe(primitive, {**({"stage": args[0]} if args else {}), **kwargs}, state)
     values = [x.index if isinstance(x, StageHandle) else x for x in args]
-    if takes_stage(primitive) and "stage" not in kwargs and values and _is_axis(values[0], state):
-        values.insert(0, _stage_of(values[0], state))
     if primitive == "compute_at" and len(values) == 2 and _is_axis(values[1], state):
         values.insert(1, _stage_of(values[1], state))
+    elif takes_stage(primitive) and "stage" not in kwargs and values:
+        few = len(values) + len(kwargs) < len(_needed(primitive))
+        if few or _is_axis(values[0], state):  # the stage was left out
+            values.insert(0, _stage_of(values[0], state))
     named = {k: v.index if isinstance(v, StageHandle) else v for k, v in kwargs.items()}
     bound = bind(primitive, values, named) if not _only_names(primitive, values, named) else named
     return _complete(primitive, {k: _value(primitive, k, v, state) for k, v in bound.items()}, state)
@@ -266,8 +291,10 @@ def _is_axis(value: Any, state: State) -> bool:
 
 
 def _stage_of(value: Any, state: State) -> int:
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple)) and value:
         return _stage_of(value[0], state)
+    if not isinstance(value, (str, IterVar)):
+        raise ScheduleTypeError("not-an-axis", f"{str(value)[:80]} is no loop")
     return _owner(state, value if isinstance(value, IterVar) else axis_named(state, value)).index
 
 

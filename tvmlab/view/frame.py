@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -43,6 +44,20 @@ def frame(trace: Trace) -> Frame:
 def known(trace: Trace) -> Frame | None:
     """The frame, if it was made already."""
     return _FRAMES.get(trace.state)
+
+
+def numbered(found: Frame, numbers: Sequence[int]) -> Frame:
+    """The frame with its steps under other numbers: step k of the trace is step `numbers[k - 1]` of a history.
+
+    (A history counts parked steps too, which are not in the trace.) The key stays: the schedule looks the same.
+    """
+    if all(n == k for k, n in enumerate(numbers, 1)):
+        return found
+    steps = [0, *numbers]
+    made = found.copy()
+    made["tree"] = [tree.renumbered(r, steps[r["step"]]) for r in found["tree"]]
+    made["loops"] = [{**x, "s": steps[x["s"]]} if "s" in x else x for x in found["loops"]]
+    return made
 
 
 def program(trace: Trace) -> Program:

@@ -56,7 +56,8 @@ def factor(state: State, name: str, axis: IterVar, value: Any) -> Param:
     offered = factors(state, axis)
     if n is not None:
         offered = sorted(f for f in offered if n % f == 0) + sorted(f for f in offered if n % f)
-    choices: list[Choice] = [{"value": f, "label": f"{f}" if n is None or n % f == 0 else f"{f}, with a tail"} for f in offered]
+    tail = {f: "" if n is None or n % f == 0 else ", with a tail" for f in offered}
+    choices: list[Choice] = [{"value": f, "label": f"{f}{tail[f]}"} for f in offered]
     label = f"{'factor' if name == 'factor' else 'parts' if name == 'nparts' else 'tile'} of {called(state, axis)}"
     most = {} if n is None else {"most": max(n, 1)}
     plain = value if isinstance(value, int) else str(value)
@@ -107,9 +108,8 @@ def _bind(state: State, stage: Stage, args: Mapping[str, Any], signs: Signs) -> 
 def _compute_at(state: State, stage: Stage, args: Mapping[str, Any], signs: Signs) -> list[Param]:
     """Of a stage: the place. Where the choices are stages (the loop was chosen), the stage."""
     if any(isinstance(k, int) for k in signs):
-        choices: list[Choice] = [
-            {"value": {"stage": id_of(state, i)}, "label": state.stages[i].name, "sign": sign} for i, sign in signs.items()
-        ]
+        made_here = [(id_of(state, i), state.stages[i].name, sign) for i, sign in signs.items()]
+        choices: list[Choice] = [{"value": {"stage": k}, "label": n, "sign": sign} for k, n, sign in made_here]
         return [_param("stage", "stage", "choice", {"stage": id_of(state, stage)}, choices)]
     scope = args.get("scope")
     places = [a for s in state.consumers(stage.op) for a in s.leaves]
@@ -123,12 +123,13 @@ def _compute_at(state: State, stage: Stage, args: Mapping[str, Any], signs: Sign
 
 def _cache_read(state: State, stage: Stage, args: Mapping[str, Any], signs: Signs) -> list[Param]:
     made = [_words("scope", "memory", SCOPES, args.get("scope"))]
-    found = [s for s in state.consumers(stage.op)]
+    found = state.consumers(stage.op)
     if len(found) > 1:
-        one: list[Choice] = [{"value": [{"stage": id_of(state, s)}], "label": f"only {s.name}"} for s in found]
+        choices: list[Choice] = [{"value": [{"stage": id_of(state, s)}], "label": f"only {s.name}"} for s in found]
         every = [{"stage": id_of(state, s)} for s in found]
         value = encode("cache_read", {"readers": tuple(args.get("readers", ()))}, state)["args"]["readers"]
-        made.append(_param("readers", "read by", "choice", value, [{"value": every, "label": "all that read it"}, *one]))
+        choices.insert(0, {"value": every, "label": "all that read it"})
+        made.append(_param("readers", "read by", "choice", value, choices))
     return made
 
 

@@ -199,7 +199,7 @@ class Action(TypedDict):
     key: str  # the letter, or ""
     label: str
     sign: Sign
-    word: str  # legal, not legal, unknown, no effect
+    word: str  # legal, not legal, unknown, no effect; "not here": not for this selection, `reason` says for which
     reason: str
     owes: list[str]  # what would have to follow
     act: Act | None  # None: needs a choice first
@@ -449,7 +449,7 @@ class Field(TypedDict):
     name: str
     label: str
     value: Any
-    kind: Literal["int", "choice", "bool"]
+    kind: Literal["int", "choice", "bool", "text"]
     choices: list[Any]
 
 

@@ -92,8 +92,9 @@ def _count(name: str, before: int | None, after: int | None) -> Delta | None:
     """More is better."""
     if before is None or after is None:
         return None
-    text = "=" if before == after else f"{before} -> {after}"
-    return {"name": name, "before": before, "after": after, "text": text, "better": None if text == "=" else after > before}
+    if before == after:
+        return {"name": name, "before": before, "after": after, "text": "=", "better": None}
+    return {"name": name, "before": before, "after": after, "text": f"{before} -> {after}", "better": after > before}
 
 
 def _footprints(old: Sequence[Level], new: Sequence[Level]) -> list[Delta]:

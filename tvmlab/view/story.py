@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 from ..schedule.trace import Trace
-from .frame import frame
+from .frame import frame, numbered
 from .payload import Frame, Line, PackedFrame, Row, Story
 
 
@@ -26,16 +26,20 @@ class History(Protocol):
 def story(history: Trace | History | Sequence[Trace]) -> Story:
     """The frames before and after each step: of a document's current branch, of a trace, or of the traces given."""
     table = _Table()
-    return {"frames": [table.pack(frame(t)) for t in traces(history)], "lines": table.lines, "rows": table.rows}
+    return {"frames": [table.pack(f) for f in frames(history)], "lines": table.lines, "rows": table.rows}
 
 
-def traces(history: Trace | History | Sequence[Trace]) -> list[Trace]:
-    """One trace per cursor, 0 to the number of steps."""
+def frames(history: Trace | History | Sequence[Trace]) -> Iterator[Frame]:
+    """One frame per cursor, 0 to the number of steps; a document's with the numbers its steps have there."""
     if isinstance(history, Trace):
-        return [history.prefix(n) for n in range(len(history) + 1)]
-    if isinstance(history, Sequence):
-        return list(history)
-    return [history.trace_at(n) for n in range(len(history.entries) + 1)]
+        yield from (frame(history.prefix(n)) for n in range(len(history) + 1))
+    elif isinstance(history, Sequence):
+        yield from map(frame, history)
+    else:
+        applied: list[int] = []
+        for n in range(len(history.entries) + 1):
+            applied += [n] if n and not history.entries[n - 1].parked else []
+            yield numbered(frame(history.trace_at(n)), applied)
 
 
 def unpacked(told: Story, cursor: int) -> Frame:

@@ -194,3 +194,11 @@ def aloud(name: str) -> str:
 
 def said(parts: list[str], step: int) -> str:
     return ", ".join([*filter(None, parts), *([f"step {step}"] if step else [])])
+
+
+def renumbered(row: Row, step: int) -> Row:
+    """The row with its step under another number."""
+    if not row["step"]:
+        return row
+    spoken = row["spoken"].removesuffix(f", step {row['step']}")
+    return {**row, "step": step, "spoken": said([spoken], step)}

@@ -46,7 +46,8 @@ def about(name: str) -> str:
 def short(move: Move) -> str:
     """`vectorize(ji)`: the call without the schedule in front."""
     if move.text.startswith("s["):
-        return move.text.partition("].")[2]
+        stage, _, call = move.text.removeprefix("s[").partition("].")
+        return f"{call[:-2]}({stage})" if call.endswith("()") else call
     return move.text.removeprefix("s.")
 
 

@@ -1,14 +1,15 @@
 // The commands of the palette. One that cannot act now says why, in its label's end and in its tooltip.
 import { ILayoutRestorer, type JupyterFrontEnd, type JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { ICommandPalette } from "@jupyterlab/apputils";
-import { INotebookTracker } from "@jupyterlab/notebook";
+import { INotebookTracker, NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
 import type { ReadonlyPartialJSONObject } from "@lumino/coreutils";
 import * as acts from "./acts";
 import { labIcon } from "./icon";
 import { ILabs, type Found } from "./labs";
 import { commands } from "./names";
 import { Tabs, type Where } from "./tab";
-import { EXAMPLE } from "./template";
+import { cellOf, pointers } from "./outputs";
+import { ILabSettings, type LabSettings } from "./settings";
 
 const NO_LAB = "there is no lab in this notebook";
 const CATEGORY = "Schedule Lab";
@@ -87,7 +88,23 @@ function addOpen(app: JupyterFrontEnd, labs: ILabs, tabs: Tabs): void {
   });
 }
 
-function addNotebookCommands(app: JupyterFrontEnd, labs: ILabs, tracker: INotebookTracker): void {
+/** With the setting openIn=tab, the lab of a cell that has run opens in a tab too. */
+function openNew(tracker: INotebookTracker, settings: LabSettings, tabs: Tabs): void {
+  const known = new WeakMap<NotebookPanel, Set<string>>();
+  NotebookActions.executed.connect((_, { notebook }) => {
+    const panel = tracker.find((one) => one.content === notebook);
+    if (!panel || settings.values.openIn !== "tab") return;
+    const seen = known.get(panel) ?? new Set();
+    known.set(panel, seen);
+    for (const model of pointers(panel).filter((id) => !seen.has(id))) {
+      seen.add(model);
+      const name = `Lab of cell ${cellOf(panel, model) + 1}`;
+      tabs.open({ path: panel.context.path, model, name });
+    }
+  });
+}
+
+function addNotebookCommands(app: JupyterFrontEnd, labs: ILabs, tracker: INotebookTracker, settings: LabSettings): void {
   const alive = () => Boolean(labs.line?.labs.length);
   app.commands.addCommand(commands.snapshot, {
     label: (args) => (args.toolbar ? "Snapshot labs" : withReason("Snapshot All Labs", alive() ? "" : NO_LAB)),
@@ -112,7 +129,7 @@ function addNotebookCommands(app: JupyterFrontEnd, labs: ILabs, tracker: INotebo
     isEnabled: () => tracker.currentWidget !== null,
     execute: () => {
       const panel = tracker.currentWidget;
-      if (panel) acts.addCell(panel, panel.content.activeCellIndex, EXAMPLE);
+      if (panel) acts.addCell(panel, panel.content.activeCellIndex, settings.example);
     },
   });
 }
@@ -121,19 +138,24 @@ export const commandsPlugin: JupyterFrontEndPlugin<void> = {
   id: "tvmlab:commands",
   description: "Commands that act on the lab in front.",
   autoStart: true,
-  requires: [ILabs, INotebookTracker],
+  requires: [ILabs, INotebookTracker, ILabSettings],
   optional: [ICommandPalette, ILayoutRestorer],
   activate: (
     app: JupyterFrontEnd,
     labs: ILabs,
     tracker: INotebookTracker,
+    settings: LabSettings,
     palette: ICommandPalette | null,
     restorer: ILayoutRestorer | null,
   ) => {
     addLabCommands(app, labs);
-    addNotebookCommands(app, labs, tracker);
+    addNotebookCommands(app, labs, tracker, settings);
     // Notebook 7 shows one document at a time: there is no place for a tab.
-    if (restorer) addOpen(app, labs, new Tabs(app, labs, restorer));
+    if (restorer) {
+      const tabs = new Tabs(app, labs, restorer);
+      addOpen(app, labs, tabs);
+      openNew(tracker, settings, tabs);
+    }
     const here = Object.values(commands).filter((id) => app.commands.hasCommand(id));
     for (const command of here) palette?.addItem({ command, category: CATEGORY });
     labs.changed.connect(() => here.forEach((id) => app.commands.notifyCommandChanged(id)));

@@ -9,9 +9,7 @@ import {
 import { NotebookPanel } from "@jupyterlab/notebook";
 import { ILabs } from "./labs";
 import type { Line } from "./line";
-
-/** Where the kernel may know more than Python does: in a string, after `factor=`, or after `s[C].` */
-const WORTH_ASKING = /(["'][\w.]*|factor=\d*|\]\.\w*)$/;
+import { begunWord, WORTH_ASKING } from "./words";
 
 export class LoopNames implements ICompletionProvider {
   readonly identifier = "tvmlab:loops";
@@ -42,12 +40,6 @@ export class LoopNames implements ICompletionProvider {
   private lineOf({ widget }: ICompletionContext): Line | undefined {
     return widget instanceof NotebookPanel ? this.labs.lineOf(widget) : undefined;
   }
-}
-
-/** What of the word is there already: in a string a path, elsewhere a name. */
-export function begunWord(before: string): string {
-  const path = /["']([\w.]*)$/.exec(before);
-  return path ? path[1]! : /\w*$/.exec(before)![0];
 }
 
 export const completerPlugin: JupyterFrontEndPlugin<void> = {

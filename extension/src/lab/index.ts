@@ -5,6 +5,17 @@ import { completerPlugin } from "./completer";
 import { filesPlugin } from "./files";
 import { labsPlugin } from "./labs";
 import { launcherPlugin } from "./launcher";
+import { settingsPlugin } from "./settings";
 import { sidebarPlugin } from "./sidebar";
+import { typingPlugin } from "./typing";
 
-export default [labsPlugin, filesPlugin, commandsPlugin, launcherPlugin, sidebarPlugin, completerPlugin];
+export default [
+  settingsPlugin,
+  labsPlugin,
+  filesPlugin,
+  commandsPlugin,
+  launcherPlugin,
+  sidebarPlugin,
+  completerPlugin,
+  typingPlugin,
+];

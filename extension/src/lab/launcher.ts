@@ -7,14 +7,22 @@ import { ILauncher } from "@jupyterlab/launcher";
 import { NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
 import { labIcon } from "./icon";
 import { commands } from "./names";
-import { freeName, template } from "./template";
+import { ILabSettings, type LabSettings } from "./settings";
+import { template } from "./template";
+import { freeName } from "./words";
 
 export const launcherPlugin: JupyterFrontEndPlugin<void> = {
   id: "tvmlab:launcher",
   description: "A card in the launcher that opens a notebook with a lab.",
   autoStart: true,
+  requires: [ILabSettings],
   optional: [ILauncher, IDefaultFileBrowser],
-  activate: (app: JupyterFrontEnd, launcher: ILauncher | null, browser: IDefaultFileBrowser | null) => {
+  activate: (
+    app: JupyterFrontEnd,
+    settings: LabSettings,
+    launcher: ILauncher | null,
+    browser: IDefaultFileBrowser | null,
+  ) => {
     const command = commands.newNotebook;
     app.commands.addCommand(command, {
       label: (args) => (args.launcher ? "Schedule Lab" : "New Notebook with a Lab"),
@@ -22,16 +30,18 @@ export const launcherPlugin: JupyterFrontEndPlugin<void> = {
       icon: (args) => (args.launcher ? labIcon : undefined),
       execute: async (args) => {
         const folder = typeof args.cwd === "string" ? args.cwd : (browser?.model.path ?? "");
-        const panel = await open(app, folder);
+        const panel = await open(app, folder, settings.example);
         if (panel) await run(panel);
       },
     });
-    launcher?.add({ command, category: "Notebook", rank: 20, args: { launcher: true } });
+    // Cards of this category show a picture by its address, or else a letter.
+    const kernelIconUrl = `data:image/svg+xml;utf8,${encodeURIComponent(labIcon.svgstr)}`;
+    launcher?.add({ command, category: "Notebook", rank: 20, args: { launcher: true }, kernelIconUrl });
   },
 };
 
 /** Makes the file and opens it; null where there is no kernel for Python. */
-async function open(app: JupyterFrontEnd, folder: string): Promise<NotebookPanel | null> {
+async function open(app: JupyterFrontEnd, folder: string, code: string): Promise<NotebookPanel | null> {
   const { contents, kernelspecs } = app.serviceManager;
   await kernelspecs.ready;
   const specs = kernelspecs.specs;
@@ -43,7 +53,7 @@ async function open(app: JupyterFrontEnd, folder: string): Promise<NotebookPanel
   }
   const there = (await contents.get(folder)).content as { name: string }[];
   const path = PathExt.join(folder, freeName(new Set(there.map(({ name }) => name))));
-  await contents.save(path, { type: "notebook", format: "json", content: template(kernel) });
+  await contents.save(path, { type: "notebook", format: "json", content: template(kernel, code) });
   const found = await app.commands.execute("docmanager:open", { path, factory: "Notebook", kernel: { name: kernel } });
   return (found as NotebookPanel | undefined) ?? null;
 }

@@ -2,6 +2,7 @@
 export const MIME = "application/vnd.tvmlab.schedule+json";
 export const VIEW_MIME = "application/vnd.jupyter.widget-view+json"; // of ipywidgets
 export const LABS = "tvmlab.labs"; // comm target: tvmlab/lab/panel.py
+export const LIVE = "tvmlab.live"; // comm target: tvmlab/lab/magic.py
 export const WIDGETS = "jupyter.widget"; // comm target of ipywidgets
 export const FILE = ".tvlab.json"; // what lab.save writes
 

@@ -1,5 +1,5 @@
 // What the outputs of a notebook say of its labs: which widgets stand in them, and which still copies.
-import { isCodeCellModel } from "@jupyterlab/cells";
+import type { ICodeCellModel } from "@jupyterlab/cells";
 import type { NotebookPanel } from "@jupyterlab/notebook";
 import type { Document, Pointer } from "../view/payload";
 import { MIME } from "./names";
@@ -22,9 +22,10 @@ export function places(panel: NotebookPanel): Place[] {
   const found: Place[] = [];
   for (let cell = 0; cell < (cells?.length ?? 0); cell++) {
     const model = cells!.get(cell);
-    if (!isCodeCellModel(model)) continue;
-    for (let n = 0; n < model.outputs.length; n++) {
-      const data = model.outputs.get(n).data[MIME];
+    if (model.type !== "code") continue;
+    const { outputs } = model as ICodeCellModel;
+    for (let n = 0; n < outputs.length; n++) {
+      const data = outputs.get(n).data[MIME];
       if (typeof data === "object" && data !== null) found.push({ cell, data: data as unknown as Shown });
     }
   }

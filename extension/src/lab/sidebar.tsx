@@ -7,6 +7,7 @@ import { showCell } from "./acts";
 import { labIcon } from "./icon";
 import { ILabs, type Found } from "./labs";
 import { commands } from "./names";
+import { duration } from "./words";
 
 type Execute = (command: string, args?: Record<string, string>) => void;
 
@@ -98,13 +99,6 @@ function Runs({ runs }: { runs: Run[] }) {
       </tbody>
     </table>
   );
-}
-
-/** 0.0061 -> "6.1 ms" */
-export function duration(seconds: number): string {
-  const units: [number, string][] = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"]];
-  const [size, name] = units.find(([size]) => seconds >= size) ?? [1e-9, "ns"];
-  return `${Number((seconds / size).toPrecision(3))} ${name}`;
 }
 
 class SidebarWidget extends Widget {

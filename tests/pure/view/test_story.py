@@ -2,13 +2,13 @@
 
 import json
 import random
-from types import SimpleNamespace
 
 import pytest
 
 from tests.payloads import complaints
 from tests.pure.view import sketch
 from tests.traces import random_steps
+from tvmlab.face.document import Document
 from tvmlab.view import payload
 from tvmlab.view.frame import frame
 from tvmlab.view.story import story, unpacked
@@ -24,17 +24,20 @@ def test_twelve_steps_are_small():
     assert size([frame(trace.prefix(n)) for n in range(13)]) > 2 * size(story(trace))
 
 
-def test_a_document_tells_one_frame_per_cursor():
-    trace = sketch.tiled().trace
-    parked = SimpleNamespace(entries=range(4), trace_at=lambda n: trace.prefix(min(n, 2)))
-    told = story(parked)
-    assert [f["key"] for f in told["frames"]] == [frame(trace.prefix(n))["key"] for n in (0, 1, 2, 2, 2)]
-
-
-def test_a_schedule_without_loops_tells_why():
+def test_a_document_tells_one_frame_per_cursor_in_the_numbers_of_its_steps():
     s, _, _, C = sketch.matmul()
-    told = story([s.trace, s.trace])
-    assert told["frames"][0] == told["frames"][1]
+    document = Document.of(s)
+    i, j = C.op.axis
+    xo, xi = s[C].split(i, factor=8)
+    s[C].unroll(xi)
+    s[C].split(j, factor=4)
+    document.delete(document.entries[0].id)  # the step on xi is parked
+    told = json.loads(json.dumps(story(document)))
+    assert [f["key"] for f in told["frames"]] == [frame(s.trace.prefix(n))["key"] for n in (0, 0, 1)]
+    last = unpacked(told, 2)
+    assert {r["id"]: r["step"] for r in last["tree"] if r["step"]} == {"C": 2, "C.j.outer": 2, "C.j.inner": 2}
+    assert {x["s"] for x in last["loops"] if "s" in x} == {2}
+    assert any(r["spoken"].endswith(", step 2") for r in last["tree"])
 
 
 @pytest.mark.parametrize("seed", range(30))

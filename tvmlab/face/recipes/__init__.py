@@ -12,7 +12,7 @@ for a verdict (`judge`), the history when it is applied.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, lru_cache
@@ -22,7 +22,7 @@ from typing import Any
 
 from ...core.error import LabError, MissingName, ScheduleTypeError, ScheduleValueError
 from ...core.node import DATA, REDUCE, IterVar
-from ...schedule.guard import extent
+from ...schedule.guard import extent, name
 from ...schedule.state import Stage, State, is_compute
 from ...schedule.trace import Trace
 from ..verdict import ILLEGAL, REFUSALS, Verdict, change, taken
@@ -88,23 +88,23 @@ def names() -> tuple[str, ...]:
 
 
 @cache
-def get(name: str) -> Recipe:
+def get(called: str) -> Recipe:
     """The recipe of that name, with or without "recipe:"; an unknown one answers with those that exist."""
-    whole = name if name.startswith(PREFIX) else PREFIX + name
+    whole = called if called.startswith(PREFIX) else PREFIX + called
     if whole not in names():
         close = get_close_matches(whole, names(), 3)
         hint = f"did you mean {' or '.join(close)}?" if close else ""
-        raise MissingName("unknown-recipe", f"there is no recipe `{name}`", legal=names(), hint=hint)
+        raise MissingName("unknown-recipe", f"there is no recipe `{called}`", legal=names(), hint=hint)
     module = import_module(f".{whole.removeprefix(PREFIX).replace('-', '_')}", __package__)
     return Recipe(whole, module.LABEL, inspect.getdoc(module.steps) or "", module.VALUES, module.steps)
 
 
-def follow(name: str, args: Mapping[str, Any], state: State, take: Take) -> None:
+def follow(recipe_name: str, args: Mapping[str, Any], state: State, take: Take) -> None:
     """Run a recipe: each step goes to `take(primitive, args)`, which gives its results and the state after it.
 
     A recipe that does not fit raises before its first step. Judge it first: `take` may refuse a later one.
     """
-    recipe = get(name)
+    recipe = get(recipe_name)
     whole = recipe.arguments(state, args)
     steps = recipe.steps(state, state.stages[whole.pop("stage")], **whole)
     answer: tuple[Any, State] | None = None
@@ -116,7 +116,7 @@ def follow(name: str, args: Mapping[str, Any], state: State, take: Take) -> None
         answer = take(primitive, given)
 
 
-def traces(trace: Trace, name: str, args: Mapping[str, Any]) -> list[Trace]:
+def traces(trace: Trace, recipe: str, args: Mapping[str, Any]) -> list[Trace]:
     """The trace after each step of a recipe."""
     found = [trace]
 
@@ -128,14 +128,14 @@ def traces(trace: Trace, name: str, args: Mapping[str, Any]) -> list[Trace]:
             raise
         return found[-1].results, found[-1].state
 
-    follow(name, args, trace.state, take)
+    follow(recipe, args, trace.state, take)
     return found[1:]
 
 
-def judge(trace: Trace, name: str, args: Mapping[str, Any]) -> Verdict:
+def judge(trace: Trace, recipe: str, args: Mapping[str, Any]) -> Verdict:
     """The verdict on a recipe as a whole: all its steps are tried on a copy."""
     try:
-        made = traces(trace, name, args)
+        made = traces(trace, recipe, args)
     except REFUSALS as e:
         error = e if isinstance(e, LabError) else None
         return Verdict(ILLEGAL, error.message if error else str(e), error)
@@ -146,24 +146,40 @@ def judge(trace: Trace, name: str, args: Mapping[str, Any]) -> Verdict:
 
 
 def loops(state: State, stage: Stage, kind: int) -> list[IterVar]:
-    """The loops of a stage that nothing is said of yet, data or reduction, outermost first."""
-    plain = [a for a in stage.leaves if a.iter_type == kind and not stage.mark(a).kind and stage.mark(a).thread is None]
-    return [a for a in plain if extent(state, a) != "1"] or plain
+    """The loops of a stage, data or reduction, outermost first; those that run once only where there are no others."""
+    found = [a for a in stage.leaves if a.iter_type == kind]
+    return [a for a in found if extent(state, a) != "1"] or found
 
 
 def data_loops(state: State, stage: Stage, least: int, label: str) -> list[IterVar]:
-    """The free data loops; a stage that has fewer than `least` is refused."""
+    """The data loops; a stage that has fewer than `least` is refused."""
     if not is_compute(stage):
         raise LabError("recipe-stage", f"{stage.name} is not computed by loops of its own")
     found = loops(state, stage, DATA)
     if len(found) < least:
-        many = f"{least} data loops that nothing is said of yet" if least > 1 else "a data loop that nothing is said of yet"
-        raise LabError("recipe-loops", f"{label} needs {many}, {stage.name} has {len(found)}")
+        wanted = f"{least} data loops" if least > 1 else "a data loop"
+        message = f"{label} needs {wanted}, {stage.name} has {len(found)}"
+        raise LabError("recipe-loops", message, legal=[name(state, a) for a in found])
     return found
 
 
+def marked(stage: Stage, axis: IterVar) -> str:
+    """What is said of a loop: vectorized, parallel, threadIdx.x ...; "" of a plain one."""
+    mark = stage.mark(axis)
+    return mark.thread.thread_tag if mark.thread is not None else mark.kind
+
+
+def need_plain(state: State, stage: Stage, axes: Sequence[IterVar], label: str) -> None:
+    """A recipe that cuts loops begins with plain ones: it would drop what is said of them."""
+    said = next((a for a in axes if marked(stage, a)), None)
+    if said is not None:
+        message = f"{label} needs plain loops: {name(state, said)} of {stage.name} is {marked(stage, said)} already"
+        raise LabError("recipe-marked", message, hint="take it before the steps that mark loops")
+
+
 def reductions(state: State, stage: Stage) -> list[IterVar]:
-    return loops(state, stage, REDUCE)
+    """The reduction loops of which nothing is said."""
+    return [a for a in loops(state, stage, REDUCE) if not marked(stage, a)]
 
 
 def split(stage: Stage, axis: IterVar, factor: int) -> tuple[str, Args]:

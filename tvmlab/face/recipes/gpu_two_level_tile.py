@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ...core.node import IterVar
 from ...schedule.state import Stage, State
 from ..moves import thread
-from . import Args, Steps, Value, data_loops, reductions, reorder, split
+from . import Steps, Value, data_loops, need_plain, reductions, reorder, split
 
 LABEL = "GPU two-level tile"
 VALUES = (Value("threads", "threads each way", 16), Value("each", "elements of a thread, each way", 4))
@@ -21,6 +21,7 @@ def steps(state: State, stage: Stage, threads: int, each: int) -> Steps:
     A stage with one data loop gets one dimension of blocks and threads.
     """
     data = data_loops(state, stage, 1, LABEL)[-2:]
+    need_plain(state, stage, stage.leaves, LABEL)
     blocks: list[IterVar] = []
     groups: list[IterVar] = []
     inner: list[IterVar] = []
@@ -30,12 +31,11 @@ def steps(state: State, stage: Stage, threads: int, each: int) -> Steps:
         blocks, groups, inner = [*blocks, block], [*groups, group], [*inner, own]
     yield reorder(stage, *blocks, *groups, *reductions(state, stage), *inner)
     for name, axes in (("blockIdx", blocks), ("threadIdx", groups)):
-        for bound in _bound(state, stage, name, axes):
-            yield bound
+        yield from _bound(state, stage, name, axes)
 
 
-def _bound(state: State, stage: Stage, name: str, axes: Sequence[IterVar]) -> list[tuple[str, Args]]:
+def _bound(state: State, stage: Stage, name: str, axes: Sequence[IterVar]) -> Steps:
     """The innermost loop is x: neighbouring threads then touch neighbouring elements."""
     tags = [f"{name}.{d}" for d in "xy"[: len(axes)]]
-    pairs = zip(axes, reversed(tags), strict=True)
-    return [("bind", {"stage": stage.index, "ivar": a, "thread_ivar": thread(state, tag)}) for a, tag in pairs]
+    for a, tag in zip(axes, reversed(tags), strict=True):
+        yield "bind", {"stage": stage.index, "ivar": a, "thread_ivar": thread(state, tag)}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ...core.node import DATA, REDUCE, IterVar
 from ...schedule.state import Stage, State
-from . import Steps, Value, data_loops, mark, reductions, reorder, split
+from . import Steps, Value, data_loops, mark, need_plain, reductions, reorder, split
 
 LABEL = "register block"
 VALUES = (Value("rows", "rows", 4), Value("columns", "columns", 16))
@@ -22,6 +22,7 @@ def steps(state: State, stage: Stage, rows: int, columns: int) -> Steps:
     A sum whose loops are still whole is collected in a local copy; else the loops are blocked where they are.
     """
     i, j = data_loops(state, stage, 2, LABEL)[-2:]
+    need_plain(state, stage, (i, j), LABEL)
     sums = reductions(state, stage)
     if sums and not stage.relations and len(stage.op.outputs) == 1:
         yield from _collected(stage, rows, columns)

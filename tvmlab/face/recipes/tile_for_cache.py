@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from ...schedule.state import Stage, State
-from . import Steps, Value, data_loops, reductions, reorder, split
+from . import Steps, Value, data_loops, need_plain, reductions, reorder, split
 
 LABEL = "tile for cache"
 VALUES = (Value("rows", "rows", 32), Value("columns", "columns", 32), Value("depth", "depth of the sum", 16))
@@ -16,6 +16,7 @@ def steps(state: State, stage: Stage, rows: int, columns: int, depth: int) -> St
                                                     for ji in range(columns): S(...)
     """
     i, j = data_loops(state, stage, 2, LABEL)[-2:]
+    need_plain(state, stage, (i, j), LABEL)
     sums = reductions(state, stage)
     (io, ii), _ = yield split(stage, i, rows)
     (jo, ji), _ = yield split(stage, j, columns)

@@ -1,0 +1,390 @@
+"""The Schedule Lab around one schedule: `Lab(s, [A, B, C])`, or `s.lab()`.
+
+A lab holds a document (the schedule with its history), what is selected, the runs, and a target and a machine to look
+at it with. It is complete without a browser; with one, `lab` as the last line of a cell shows the widget.
+"""
+
+from __future__ import annotations
+
+import json
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from ..analysis import machine as machines
+from ..core.error import LabError
+from ..expr.tensor import Tensor
+from ..face.api import as_target, create_schedule, need_arguments, need_schedule, refuse_lost
+from ..face.document import Document
+from ..face.handle import Schedule
+from ..face.verdict import arguments
+from ..view import actions, acts, frame, payload, pictures, sources, steps, still, story
+from . import panel, requests, saving, selecting, workloads
+from .heading import heading
+from .later import Later
+from .runs import Runs
+
+LABS: weakref.WeakValueDictionary[str, Lab] = weakref.WeakValueDictionary()  # by id: what the panel lists
+_numbers = count(1)
+FIRST = {"name": "matmul", "shape": {"m": 512, "n": 512, "k": 512}}  # what a lab of nothing shows
+QUIET = 2.0  # seconds without an act until the still copy in the notebook is written anew
+SOON = 0.4  # until the packed history follows
+
+
+class Lab:
+    """A notebook's schedule lab.
+
+    `schedule`: of `te.create_schedule`, or nothing: the lab then starts from its catalogue of operators. `args`: the
+    tensors in the order of the function's arguments. `target`: what runs it, "llvm" or "numba". `machine`: a preset of
+    the machine that modelled numbers are for.
+
+        lab.apply("split", "C.i", factor=32)      as if pointed at; also lab.undo(), lab.redo(), lab.run()
+        lab.step = 3                              look at step 3; lab.schedule is the schedule there
+        lab.observe(lambda lab: print(lab.step))  called after every change
+    """
+
+    def __init__(
+        self, schedule: Schedule | None = None, args: Sequence[Any] | None = None, *, target: Any = "llvm",
+        machine: str = "", name: str = "",
+    ) -> None:  # fmt: skip
+        self.starts = schedule is None and args is None  # nothing was chosen yet
+        if self.starts:
+            args = workloads.declare(FIRST["name"], FIRST["shape"])
+            schedule = create_schedule(args[-1].op)
+        need_schedule(schedule, "Lab")
+        self.number = next(_numbers)
+        self.id, self.name = f"lab-{self.number}", name or f"lab {self.number}"
+        self.target = str(as_target(target))
+        self.machine = machines.get(machine or None)
+        self.later = Later()
+        self.selection: list[str] = []
+        self._said: payload.Message = {"n": 0, "text": "", "kind": "info", "card": None}
+        self._observers: list[Callable[[Lab], Any]] = []
+        self._quiet = False  # an act of this lab is on: what it changes is sent at its end
+        self._widget: Any = None
+        self._companion: Any = None
+        self.workload = ""  # its name in the catalogue
+        self.kernel: dict[str, Any] | None = None  # of the gallery: name and shape, for its NumPy reference
+        if self.starts:
+            self.workload, self.kernel = FIRST["name"], FIRST
+        self.runs = Runs(changed=lambda: self.later.soon(self._runs_changed))
+        self._open(Document.of(schedule), args)
+        self.selection = selecting.first(self.schedule.state)
+        LABS[self.id] = self
+
+    def _open(self, document: Document, args: Sequence[Any] | None) -> None:
+        """Look at this document from now on."""
+        if args is not None:
+            need_arguments(args, "Lab")
+            refuse_lost(document.schedule, args)
+        if getattr(self, "_unobserve", None) is not None:
+            self._unobserve()
+        self.document = document
+        self.args = list(args) if args is not None else None
+        self._unobserve = document.observe(self._document_changed)
+
+    # ------------------------------------------------------------ looking
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedule, at the step that is looked at. The same object as long as the lab has the same workload."""
+        return self.document.schedule
+
+    @property
+    def step(self) -> int:
+        """How many steps are in force. Setting it looks at another step; nothing is lost."""
+        return self.document.cursor
+
+    @step.setter
+    def step(self, number: int) -> None:
+        self.jump(number)
+
+    @property
+    def step_id(self) -> str:
+        """The id of the last step in force; "" at the start."""
+        return self.document.entries[self.step - 1].id if self.step else ""
+
+    @property
+    def shown(self) -> bool:
+        """Is there a widget of it?"""
+        return self._widget is not None
+
+    @property
+    def arguments(self) -> list[Any]:
+        return self.args if self.args is not None else arguments(self.schedule.trace)
+
+    def select(self, *ids: str) -> None:
+        """Point at loops (`C.i.outer`) or stages (`C`)."""
+        there = {row["id"] for row in self.frame["tree"]}
+        unknown = [i for i in ids if i not in there]
+        if unknown:
+            raise LabError("no-such-loop", f"there is no loop or stage {unknown[0]!r} here", legal=sorted(there))
+        self.selection = list(ids)
+        self._changed()
+
+    @property
+    def frame(self) -> payload.Frame:
+        return frame.frame(self.schedule.trace)
+
+    def observe(self, f: Callable[[Lab], Any]) -> Callable[[], None]:
+        """`f(lab)` after every change; returns how to stop it."""
+        self._observers.append(f)
+        return lambda: self._observers.remove(f) if f in self._observers else None
+
+    # ------------------------------------------------------------ acting
+
+    def apply(self, primitive: str, *args: Any, **kwargs: Any) -> Any:
+        """One step, loops and stages given by name: `lab.apply("split", "C.i", factor=32)`. Returns what it makes."""
+        with self.acting():
+            bound = acts.plain(primitive, args, kwargs, self.schedule.state)
+            return requests.take(self, primitive, bound)
+
+    def undo(self) -> Lab:
+        with self.acting():
+            self.document.undo()
+        return self
+
+    def redo(self) -> Lab:
+        with self.acting():
+            self.document.redo()
+        return self
+
+    def jump(self, number: int) -> Lab:
+        """Look at the schedule after `number` steps."""
+        with self.acting():
+            self.document.jump(number)
+        return self
+
+    def start(self, tensors: Sequence[Any], workload: str = "", shape: dict[str, Any] | None = None) -> Lab:
+        """Another workload: these tensors, inputs first. Other shapes of the same operator keep the steps that apply.
+
+        `workload`, `shape`: the operator of `kernels/` that it is, and what its `declare` was given.
+        """
+        read = {t.op for x in tensors for t in x.op.inputs}
+        outputs = [t.op for t in tensors if isinstance(t, Tensor) and t.op not in read]
+        with self.acting():
+            if workload and workload == self.workload:
+                self.document.rebase(outputs)
+                self.args = list(tensors)
+            else:
+                self._open(Document.of(create_schedule(outputs)), tensors)
+            self.starts, self.workload = False, workload
+            self.kernel = {"name": workload, "shape": shape or {}} if workload else None
+            self.selection = selecting.first(self.schedule.state)
+            self.say(f"{self.head()['title']}: point at a loop to begin.")
+        return self
+
+    # ------------------------------------------------------------ running
+
+    def run(self, wait: bool = True, **options: Any) -> payload.Run:
+        """Run and check this step in a process of its own; returns the row. Options: those of `lab.runs.options`."""
+        found = self.start_run(options)
+        if wait:
+            self.runs.wait(found)
+        return self.runs.row(found)
+
+    def start_run(self, options: dict[str, Any] | None = None) -> str:
+        """Put a run of this step into the queue; its id."""
+        steps = [e for e in self.document.entries[: self.step] if not e.parked]
+        title = f"step {self.step}" if steps else "start"
+        chosen = {"target": self.target, "kernel": self.kernel, **(options or {})}
+        return self.runs.run(self.schedule.trace, title, self.step_id, chosen, self.args)
+
+    def pin(self, run: str = "") -> None:
+        """Keep this schedule (or a run's) to compare with."""
+        self.runs.pin(run or self.start_run())
+        self.say("Pinned: run another step and compare.")
+
+    def compare(self, a: str, b: str, wait: bool = False) -> payload.Comparison | None:
+        """Two runs again, in turns, side by side: is `b` faster, and why."""
+        self.runs.compare(a, b, self.machine)
+        if wait:
+            self.runs.wait()
+        return self.runs.payload()["comparison"]
+
+    # ------------------------------------------------------------ changes
+
+    @contextmanager
+    def acting(self) -> Any:
+        """What happens inside is one change: sent once, at the end; whatever is refused leaves everything as it was."""
+        before, self._quiet = self._quiet, True
+        try:
+            yield
+        finally:
+            self._quiet = before
+            if not before:
+                self._changed()
+
+    def say(self, text: str, kind: Any = "info", error: payload.Card | None = None) -> None:
+        self._said = {"n": self._said["n"] + 1, "text": text, "kind": kind, "card": error}
+
+    def _document_changed(self, *_: Any) -> None:
+        if not self._quiet:
+            self.later("changed", 0, self._changed)
+
+    def _changed(self) -> None:
+        self.later.cancel("changed")
+        self.runs.now(self.schedule.trace)
+        self.selection = selecting.followed(self.selection, self.schedule.state)
+        self._show()
+        for f in list(self._observers):
+            f(self)
+        panel.changed()
+
+    def _runs_changed(self) -> None:
+        if self._widget is not None:
+            with self._widget.hold_sync():
+                self._widget.runs = self.runs.payload()
+                self._widget.head = self.head()
+                self._widget.history = self.history()
+        panel.changed()
+
+    # ------------------------------------------------------------ what views are sent
+
+    def head(self) -> payload.Head:
+        return heading(self)
+
+    def history(self) -> payload.History:
+        return steps.history(self.document, self.runs.seconds())
+
+    def actions(self) -> payload.Actions:
+        return actions.actions(self.schedule, self.selection)
+
+    def _show(self) -> None:
+        """Bring the widget up to date: what is looked at first; verdicts, the packed history, the still copy later."""
+        if self._widget is None:
+            return
+        with self._widget.hold_sync():
+            self._widget.head = self.head()
+            self._widget.history = self.history()
+            self._widget.frame = self.frame
+            self._widget.selection = list(self.selection)
+            self._widget.message = self._said
+            self._widget.runs = self.runs.payload()
+        self.later("actions", 0, self._show_actions)
+        self.later("story", SOON, self._show_story)
+        self.later("still", QUIET, self._show_still)
+
+    def _show_actions(self) -> None:
+        self._widget.actions = self.actions()
+
+    def _show_story(self) -> None:
+        self._widget.story = story.story(self.document)
+
+    def _show_still(self) -> None:
+        if self._companion is not None:
+            self._companion.update(self.bundle(), raw=True)
+
+    def state(self) -> payload.State:
+        return {
+            "head": self.head(), "history": self.history(), "frame": self.frame, "selection": list(self.selection),
+            "actions": self.actions(), "runs": self.runs.payload(), "message": self._said,
+            "story": story.story(self.document),
+        }  # fmt: skip
+
+    def subject(self) -> pictures.Subject:
+        """What pictures are of."""
+        trace = self.schedule.trace
+        before = self.document.trace_at(self.step - 1) if self.step else None
+        return pictures.Subject(trace, self.machine, before, tuple(self.selection), tuple(self._points()))
+
+    def _points(self) -> Iterator[pictures.Point]:
+        measured = self.runs.seconds()
+        yield pictures.Point("start", self.document.trace_at(0), measured.get(""), self.step == 0)
+        for n, entry in enumerate(self.document.entries, 1):
+            if not entry.parked:
+                yield pictures.Point(f"{n} {entry.label}", self.document.trace_at(n), measured.get(entry.id), n == self.step)
+
+    # ------------------------------------------------------------ saved and still
+
+    def saved(self) -> payload.Document:
+        """The lab as data: what `save` writes, the still copy holds and an exported page shows."""
+        drawn = [pictures.picture(kind["value"], self.subject()) for kind in pictures.kinds()]
+        found: payload.Document = {
+            "schema": payload.SCHEMA, "state": self.state(), "pictures": drawn,
+            "sources": [sources.source(self.schedule.trace, "numba")],
+            "save": saving.to_data(self),
+        }  # fmt: skip
+        if self._widget is not None:
+            found["model"] = self._widget.model_id
+        return found
+
+    def save(self, path: Any) -> Path:
+        """Write the lab to a file, best called something.tvlab.json; `Lab.load` reads it."""
+        path = Path(path)
+        path.write_text(json.dumps(self.saved()), encoding="utf-8")
+        return path
+
+    @classmethod
+    def load(cls, path: Any) -> Lab:
+        """A saved lab. Steps that this version does not know are kept, parked, and saved again as they were."""
+        return saving.from_data(cls, saving.read_json(Path(path)), str(path))
+
+    def html(self, mode: str = "live") -> str:
+        return still.page(self.saved(), mode)
+
+    def export_html(self, path: Any, mode: str = "live") -> Path:
+        """One file that needs nothing else: with `mode="live"` time travel works in it, "still" holds no script."""
+        if mode not in ("live", "still"):
+            raise LabError("export-mode", f"there is no mode {mode!r}", legal=["live", "still"])
+        path = Path(path)
+        path.write_text(self.html(mode), encoding="utf-8")
+        return path
+
+    def bundle(self) -> dict[str, Any]:
+        """The still copy, for every kind of viewer."""
+        found = self.saved()
+        return {"text/plain": still.text(found), "text/html": still.card(found), MIME: found}
+
+    def __repr__(self) -> str:
+        return f"{self.name}: {self.head()['title']}, step {self.step} of {len(self.document.entries)}"
+
+    # ------------------------------------------------------------ in a notebook
+
+    @property
+    def widget(self) -> Any:
+        """The widget, made when it is first asked for. Needs `pip install "tvmlab[lab]"`."""
+        if self._widget is None:
+            made = widget_class()(lambda request: requests.answer(self, request), **self.state())
+            self._widget = made
+        return self._widget
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        panel.listen()
+        pointer: payload.Pointer = {"schema": payload.SCHEMA, "live": self.widget.model_id}
+        bundle = self.widget._repr_mimebundle_()
+        shown = dict(bundle[0] if isinstance(bundle, tuple) else bundle)
+        display({**shown, "text/plain": repr(self), MIME: pointer}, raw=True)
+        self._companion = display(self.bundle(), raw=True, display_id=True)
+
+    def close(self) -> None:
+        """End the runs and take the widget away; the schedule stays."""
+        self._unobserve()
+        self.later.close()
+        self.runs.close()
+        if self._widget is not None:
+            self._widget.close()
+        LABS.pop(self.id, None)
+
+
+MIME = "application/vnd.tvmlab.schedule+json"
+
+
+def widget_class() -> Any:
+    """Of anywidget, which is loaded only when a lab is shown."""
+    try:
+        from .widget import LabWidget
+    except ImportError as e:
+        raise MissingPackage(
+            "no-anywidget", f"the lab is shown by {e.name}, which is not installed", hint='pip install "tvmlab[lab]"'
+        ) from None
+    return LabWidget
+
+
+class MissingPackage(LabError, ImportError):
+    """A package that only the lab needs."""

@@ -1,0 +1,76 @@
+"""The head of a lab: what it is of, whether all is legal, the last time, the code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..analysis import machine
+from ..core.error import BuildError
+from ..runtime.measure import duration
+from ..target import get, names
+from ..target.base import TargetKind
+from ..view import head, payload
+
+
+def heading(lab: Any) -> payload.Head:
+    """The trait `head`."""
+    time, spread, times_naive = measured(lab.runs.payload()["rows"])
+    parked = [f"{e.label or e.primitive}: {e.reason}" for e in lab.document.entries[: lab.step] if e.parked]
+    variable = called(lab.schedule)
+    return {
+        "schema": payload.SCHEMA, "id": lab.id, "name": lab.name, "variable": variable,
+        **head.said(lab.schedule.trace, variable, parked),
+        "target": lab.target, "targets": targets(), "machine": lab.machine.name, "machines": machines(),
+        "time": time, "spread": spread, "times_naive": times_naive,
+        "busy": "", "start": lab.starts, "given": lab.document.given,
+    }  # fmt: skip
+
+
+def called(schedule: Any) -> str:
+    """The person's name for the schedule in this notebook, else `s`."""
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return "s"
+    shell = get_ipython()
+    names = [n for n, v in shell.user_ns.items() if v is schedule and not n.startswith("_")] if shell is not None else []
+    return names[0] if names else "s"
+
+
+def measured(rows: Sequence[payload.Run]) -> tuple[str, str, str]:
+    """The last time of what is looked at, its spread, and how often faster than before any step: in words."""
+    row = next((r for r in rows if r["state"] == "done" and not r["stale"] and r["seconds"]), None)
+    if row is None or not row["seconds"]:
+        return "not run", "", ""
+    spread = f"±{50 * row['spread'] / row['seconds']:.2g} %" if row["spread"] is not None else ""
+    naive = row.get("naive")
+    return duration(row["seconds"]), spread, f"{naive / row['seconds']:.3g}x naive" if naive else ""
+
+
+def targets() -> list[payload.Target]:
+    """Every target that has a file, those that cannot run here with the reason."""
+    return [_target(name) for name in names()]
+
+
+def _target(name: str) -> payload.Target:
+    try:
+        kind = get(name)
+    except (ImportError, BuildError) as e:
+        return {"name": name, "label": name, "available": False, "why": str(e)}
+    return {"name": name, "label": _label(name, kind), "available": True, "why": ""}
+
+
+LABELS = {"llvm": "CPU, LLVM: fast to build", "numba": "CPU, Numba: readable Python", "interp": "Interpreter: slow, checks all"}
+
+
+def _label(name: str, kind: TargetKind) -> str:
+    return LABELS.get(name) or kind.title or name
+
+
+def machines() -> list[payload.MachineInfo]:
+    return [_machine(machine.get(name)) for name in machine.names()]
+
+
+def _machine(m: machine.Machine) -> payload.MachineInfo:
+    return {"name": m.name, "label": m.label, "lines": m.lines}

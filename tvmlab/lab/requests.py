@@ -1,0 +1,313 @@
+"""What a view may ask of a lab: one function per kind of `payload.Request`.
+
+A function gets the lab and the request, and returns what the reply carries. Acts change the lab, which sends its traits
+by itself. What cannot be done is an error: `answer` turns it into a card, and the lab is as it was.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from ..analysis import machine
+from ..core.error import LabError
+from ..face import recipes
+from ..face.api import as_target
+from ..face.document import Document
+from ..face.verdict import UNKNOWN, judge
+from ..view import actions, acts, diff, drops, frame, passes, pictures, preview, sources, steps
+from ..view.card import card
+from ..view.payload import Reply, Request
+from . import typed, workloads
+
+Handler = Callable[[Any, Any], Any]
+HANDLERS: dict[str, Handler] = {}
+
+
+def handles(kind: str) -> Callable[[Handler], Handler]:
+    def enter(f: Handler) -> Handler:
+        HANDLERS[kind] = f
+        return f
+
+    return enter
+
+
+def answer(lab: Any, request: Request) -> Reply:
+    """The reply to a request, whatever happens."""
+    seq, kind = request.get("seq", -1), request.get("kind", "")
+    try:
+        if kind not in HANDLERS:
+            raise LabError("no-such-request", f"this lab does not know {kind!r}", hint="reload the page")
+        return {"re": seq, "ok": True, "data": HANDLERS[kind](lab, request), "card": None}
+    except LabError as e:
+        return {"re": seq, "ok": False, "data": None, "card": card(e)}
+    except Exception as e:  # a fault of ours: shown where it happened, with what a report needs
+        found = LabError("internal", f"{type(e).__name__}: {e}", hint=traceback.format_exc())
+        return {"re": seq, "ok": False, "data": None, "card": card(found)}
+
+
+# ---------------------------------------------------------------- acting
+
+
+@handles("apply")
+def apply(lab: Any, request: Request) -> None:
+    with lab.acting():
+        primitive, args = acts.decode(request["act"], lab.schedule.state)
+        take(lab, primitive, args, sure=request.get("sure", False))
+
+
+def take(lab: Any, primitive: str, args: dict[str, Any], sure: bool = True) -> Any:
+    """Take a step, or all steps of a recipe. One that may be wrong is taken only by who is `sure`."""
+    if primitive.startswith(recipes.PREFIX):
+        return _take_recipe(lab, primitive, args)
+    found = judge(lab.schedule.trace, primitive, args)
+    if found.kind == UNKNOWN and not sure:
+        raise LabError("not-sure", found.reason, hint="apply it once more to take it all the same")
+    made = lab.document.apply(primitive, args, evidence=found.kind)
+    lab.say(f"Step {lab.step}: {lab.document.entries[lab.step - 1].label}.", "good")
+    return made
+
+
+def _take_recipe(lab: Any, name: str, args: dict[str, Any]) -> Any:
+    """All steps of a recipe, as one that can be undone and unfolded."""
+    document, found = lab.document, recipes.get(name)
+    with document.together(found.label):
+        recipes.follow(name, args, lab.schedule.state, lambda p, a: _taken(document, p, a))
+    lab.say(f"{found.label}: {len(document.entries)} steps now.", "good")
+
+
+def _taken(document: Document, primitive: str, args: dict[str, Any]) -> Any:
+    made = document.apply(primitive, args)
+    return made, document.schedule.state
+
+
+def _document(kind: str) -> Callable[[Callable[[Document, Request], Any]], Handler]:
+    """An act on the document, and the words for it."""
+
+    def enter(f: Callable[[Document, Request], Any]) -> Handler:
+        def handler(lab: Any, request: Request) -> None:
+            with lab.acting():
+                text = f(lab.document, request)
+                if text:
+                    lab.say(text)
+
+        return handles(kind)(handler)
+
+    return enter
+
+
+@_document("undo")
+def undo(document: Document, request: Request) -> str:
+    if document.cursor == 0:
+        return "There is nothing to undo."
+    document.undo()
+    return f"Back at step {document.cursor}."
+
+
+@_document("redo")
+def redo(document: Document, request: Request) -> str:
+    if document.cursor == len(document.entries):
+        return "There is nothing to redo."
+    document.redo()
+    return f"Step {document.cursor} again."
+
+
+@_document("jump")
+def jump(document: Document, request: Request) -> str:
+    document.jump(request["cursor"])
+    return f"Looking at step {document.cursor} of {len(document.entries)}."
+
+
+@_document("edit")
+def edit(document: Document, request: Request) -> str:
+    steps.edit(document, request["step"], request["values"])
+    return "The step was changed, and the later steps replayed."
+
+
+@_document("delete")
+def delete(document: Document, request: Request) -> str:
+    document.delete(request["step"])
+    return "The step was taken out, and the later steps replayed."
+
+
+@_document("move")
+def move(document: Document, request: Request) -> str:
+    document.move(request["step"], request["to"])
+    return "The step was moved, and all steps replayed."
+
+
+@_document("rename")
+def rename(document: Document, request: Request) -> str:
+    document.rename(request["step"], request["text"])
+    return ""
+
+
+@_document("note")
+def note(document: Document, request: Request) -> str:
+    document.note(request["step"], request["text"])
+    return ""
+
+
+@_document("branch")
+def branch(document: Document, request: Request) -> str:
+    document.branch(request.get("text", ""))
+    return "A new branch starts here."
+
+
+@_document("switch")
+def switch(document: Document, request: Request) -> str:
+    document.switch(request["what"])
+    return ""
+
+
+@_document("retry")
+def retry(document: Document, request: Request) -> str:
+    document.retry(request["step"])
+    return ""
+
+
+@handles("select")
+def select(lab: Any, request: Request) -> None:
+    lab.select(*request.get("ids", ()))
+
+
+@handles("target")
+def target(lab: Any, request: Request) -> None:
+    with lab.acting():
+        lab.target = str(as_target(request["what"]))
+
+
+@handles("machine")
+def choose_machine(lab: Any, request: Request) -> None:
+    with lab.acting():
+        lab.machine = machine.get(request["what"])
+
+
+@handles("start")
+def start(lab: Any, request: Request) -> None:
+    """A workload of the catalogue (`what`, `values`), or a typed expression (`text`)."""
+    if request.get("text"):
+        try:
+            lab.start(typed.tensors(request["text"]))
+        except typed.TypedError as e:
+            raise LabError("expression", e.text) from None
+        return
+    shape = workloads.shape(request["what"], request.get("values", {}))
+    lab.start(workloads.declare(request["what"], shape), request["what"], shape)
+
+
+# ---------------------------------------------------------------- looking
+
+
+@handles("preview")
+def ghost(lab: Any, request: Request) -> Any:
+    return preview.preview(lab.schedule, request["act"])
+
+
+@handles("verdict")
+def verdict(lab: Any, request: Request) -> Any:
+    return actions.act_action(lab.schedule, request["act"])
+
+
+@handles("explain")
+def explain(lab: Any, request: Request) -> Any:
+    """`what`="drops": where the dragged row `ids[0]` may go."""
+    return drops.targets(lab.schedule, request["ids"][0])
+
+
+@handles("frame")
+def look(lab: Any, request: Request) -> Any:
+    """The frame after step `cursor`; `text`="diff": with the difference to what is looked at now."""
+    found = frame.frame(_trace(lab, request))
+    if request.get("text") != "diff":
+        return {"frame": found, "diff": []}
+    return {"frame": found, "diff": diff.diff(found["loops"], lab.frame["loops"])}
+
+
+def _trace(lab: Any, request: Request) -> Any:
+    """That of step `cursor`, of the pinned run (`what`="pinned"), or the one that is looked at."""
+    if request.get("what") == "pinned":
+        return lab.runs.pinned_trace() or lab.schedule.trace
+    return lab.document.trace_at(request["cursor"]) if "cursor" in request else lab.schedule.trace
+
+
+@handles("source")
+def source(lab: Any, request: Request) -> Any:
+    """The text of one kind; without one, the kinds there are."""
+    if not request.get("what"):
+        return [{"kind": k.name, "label": k.label} for k in sources.kinds()]
+    return sources.source(lab.schedule.trace, request["what"])
+
+
+@handles("passes")
+def show_passes(lab: Any, request: Request) -> Any:
+    return passes.passes(lab.schedule.trace)
+
+
+@handles("picture")
+def picture(lab: Any, request: Request) -> Any:
+    """The picture of one kind; without one, the kinds there are."""
+    if not request.get("what"):
+        return [{"kind": k["value"], "label": k["label"]} for k in pictures.kinds()]
+    return pictures.picture(request["what"], lab.subject())
+
+
+@handles("drawer")
+def drawer(lab: Any, request: Request) -> Any:
+    return {"workloads": workloads.catalogue(), "current": lab.workload, "example": workloads.EXAMPLE}
+
+
+@handles("typed")
+def read(lab: Any, request: Request) -> Any:
+    return typed.read(request.get("text", ""))
+
+
+@handles("document")
+def whole(lab: Any, request: Request) -> Any:
+    """`what`: html, json, or nothing for the document itself."""
+    if request.get("what") == "html":
+        return lab.html()
+    return lab.saved()
+
+
+# ---------------------------------------------------------------- running
+
+
+@handles("run")
+def run_now(lab: Any, request: Request) -> str:
+    return run(lab, request.get("values", {}))
+
+
+def run(lab: Any, options: dict[str, Any]) -> str:
+    """Start a run of what is looked at; its id."""
+    started: str = lab.start_run(options)
+    return started
+
+
+@handles("cancel")
+def cancel(lab: Any, request: Request) -> None:
+    lab.runs.cancel(request.get("what", ""))
+
+
+@handles("pin")
+def pin(lab: Any, request: Request) -> None:
+    """Pin the schedule that is looked at, or the run `what`."""
+    with lab.acting():
+        lab.pin(request.get("what", ""))
+
+
+@handles("compare")
+def compare(lab: Any, request: Request) -> None:
+    lab.compare(*request["ids"])
+
+
+@handles("ablate")
+def ablate(lab: Any, request: Request) -> None:
+    lab.runs.ablate(lab.document, lab.args)
+
+
+@handles("options")
+def options(lab: Any, request: Request) -> None:
+    with lab.acting():
+        lab.runs.set(**request["values"])

@@ -1,0 +1,35 @@
+"""What is pointed at, from one step to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..schedule.state import State, is_input
+from ..view.ids import id_of, ids
+
+
+def first(state: State) -> list[str]:
+    """Where a new lab points: the outermost loop of the last output."""
+    stage = next((s for s in reversed(state.in_order) if s.is_output and not is_input(s)), None)
+    if stage is None:
+        return []
+    return [id_of(state, stage, stage.leaves[0]) if stage.leaves else id_of(state, stage)]
+
+
+def followed(selection: Sequence[str], state: State) -> list[str]:
+    """The same loops after a step: of one that was split its parts' outermost, of what is gone its stage."""
+    there = ids(state)
+    leaves = {id_of(state, s, a) for s in state.stages.values() for a in s.leaves}
+    stages = {id_of(state, s) for s in state.stages.values()}
+    found: dict[str, None] = {}
+    for one in selection:
+        found.update(dict.fromkeys(_followed(one, there.keys() & leaves, stages, [n for n in there if n in leaves])))
+    return list(found) or first(state)
+
+
+def _followed(one: str, leaves: set[str], stages: set[str], order: Sequence[str]) -> list[str]:
+    if one in leaves or one in stages:
+        return [one]
+    parts = [n for n in order if n.startswith(f"{one}.")]
+    stage = one.split(".")[0]
+    return parts[:1] or ([stage] if stage in stages else [])

@@ -1,0 +1,101 @@
+"""The catalogue a lab starts from without any code: the operators of `kernels/`, with fields for their shapes."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from typing import Any
+
+from .. import kernels
+from ..core.error import LabError
+from ..view.payload import Field, Preset, Workload
+
+FIRST = ("matmul", "conv2d", "depthwise_conv2d", "softmax", "norm", "dense", "pooling", "reduction", "elementwise")
+DTYPES = ("float32", "float64", "float16", "int32")
+EXAMPLE = """\
+A = te.placeholder((64, 64))
+B = te.placeholder((64, 64))
+k = te.reduce_axis((0, 64))
+C = te.compute((64, 64), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k))
+"""
+
+
+def catalogue() -> list[Workload]:
+    """Every operator that can be declared from numbers and words, the usual ones first."""
+    rest = [n for n in kernels.names() if n not in FIRST]
+    return [workload(n) for n in (*FIRST, *rest)]
+
+
+def workload(name: str) -> Workload:
+    """One operator: the fields are the parameters of its `declare`, with the values of its first published shape."""
+    module = kernels.get(name)
+    presets: list[Preset] = [{"name": n, "values": _plain(v)} for n, v in module.SHAPES.items()]
+    first = next(iter(module.SHAPES.values()), {})
+    fields = [_field(p, first) for p in inspect.signature(module.declare).parameters.values()]
+    text = (inspect.getdoc(module) or "").split("\n")[0]
+    return {"name": name, "label": name.replace("_", " "), "text": text, "fields": fields, "presets": presets}
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    return {k: v if isinstance(v, (bool, int, str)) else repr(v) for k, v in values.items()}
+
+
+def _field(p: inspect.Parameter, first: dict[str, Any]) -> Field:
+    value = first.get(p.name, None if p.default is p.empty else p.default)
+    label = p.name.replace("_", " ")
+    if p.name == "dtype":
+        return {"name": p.name, "label": label, "value": value, "kind": "choice", "choices": list(DTYPES)}
+    if isinstance(value, bool):
+        return {"name": p.name, "label": label, "value": value, "kind": "bool", "choices": []}
+    if isinstance(value, int):
+        return {"name": p.name, "label": label, "value": value, "kind": "int", "choices": []}
+    text = value if isinstance(value, str) else repr(value)
+    return {"name": p.name, "label": label, "value": text, "kind": "text", "choices": []}
+
+
+def declare(name: str, values: dict[str, Any]) -> list[Any]:
+    """The operator's tensors, inputs first, from what stands in its fields; what is missing is as in its first shape."""
+    made: list[Any] = kernels.get(name).declare(**shape(name, values))
+    return made
+
+
+def shape(name: str, values: dict[str, Any]) -> dict[str, Any]:
+    """What `declare` of the operator is given: the fields' values as numbers and words, or as they are."""
+    module, known = kernels.get(name), workload(name)
+    parameters = inspect.signature(module.declare).parameters
+    unknown = [k for k in values if k not in parameters]
+    if unknown:
+        raise LabError("no-such-field", f"{name} has no field {unknown[0]!r}", legal=list(parameters))
+    given = {k: _value(name, k, v, known) for k, v in values.items()}
+    first = next(iter(module.SHAPES.values()), {})
+    return {**{k: first[k] for k, p in parameters.items() if p.default is p.empty and k in first}, **given}
+
+
+def _value(operator: str, name: str, value: Any, known: Workload) -> Any:
+    field = next(f for f in known["fields"] if f["name"] == name)
+    label = f"{operator}: {field['label']}"
+    if field["kind"] == "int":
+        return _whole(label, value)
+    if field["kind"] == "bool":
+        return bool(value)
+    if field["kind"] == "choice":
+        if value not in field["choices"]:
+            raise LabError("field-choice", f"{label} cannot be {value!r}", legal=list(map(str, field["choices"])))
+        return value
+    return _literal(value) if isinstance(value, str) else value
+
+
+def _whole(label: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value):
+        raise LabError("field-number", f"{label} must be a whole number, not {value!r}")
+    if abs(value) >= 2**31:
+        raise LabError("field-number", f"{label} must be below 2147483648, not {value:g}")
+    return int(value)
+
+
+def _literal(text: str) -> Any:
+    """`1, 64, 56` and `(1, 64, 56)` are tuples, `relu` is a word."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text

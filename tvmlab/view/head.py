@@ -1,0 +1,95 @@
+"""What the head of a lab says of a schedule: its title, its equations, whether it is complete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..core.node import Bin, Cast, Expr, IterVar, Load, Reduce
+from ..core.text import show
+from ..expr.tensor import ComputeOp, Operation
+from ..face.document import Document
+from ..schedule.state import is_input
+from ..schedule.trace import Trace
+from .frame import frame
+from .payload import Badge, Sign
+from .rich import equation
+
+LONGEST = 240  # letters of an equation
+
+
+# ---------------------------------------------------------------- title
+
+
+def title(trace: Trace, workload: str = "") -> str:
+    """ "matmul 512x512x512 float32", "conv2d nchw 1x16x14x14 float32"; else the output with its shape.
+
+    `workload`: what it is, where that is known.
+    """
+    op = trace.outputs[-1]
+    t = op.outputs[0]
+    found = matmul(op)
+    if found and workload in ("", "matmul"):
+        return f"matmul {times(found)} {t.dtype}"
+    known = op.tag.replace("_", " ").split(",")[0] if op.tag.isascii() and op.tag.replace("_", "a").isalnum() else ""
+    size = times(t.shape) if t.shape else "scalar"
+    name = workload.replace("_", " ") or (known if known and known not in GENERAL else op.name)
+    more = f" and {len(trace.outputs) - 1} more" if len(trace.outputs) > 1 else ""
+    return f"{name} {size} {t.dtype}{more}"
+
+
+GENERAL = frozenset({"injective", "elemwise", "broadcast", "comm reduce", "opaque"})  # tags of many operators
+
+
+def times(shape: Sequence[Expr]) -> str:
+    return "x".join(show(n) for n in shape)
+
+
+def matmul(op: Operation) -> list[Expr]:
+    """The m, n and k of C[i, j] = sum(A[i, k] * B[k, j], k), either side perhaps transposed or cast; else nothing."""
+    body = op.body[0] if isinstance(op, ComputeOp) else None
+    if not isinstance(body, Reduce) or body.combiner.name != "sum" or len(op.axis) != 2 or len(body.axes) != 1:
+        return []
+    (source,), (i, j), (k,) = body.sources[:1], op.axis, body.axes
+    if not isinstance(source, Bin) or source.op != "*" or body.init:
+        return []
+    left, right = map(_read_axes, (source.a, source.b))
+    ways = ({i.var, k.var}, {k.var, j.var})
+    if (left, right) not in (ways, ways[::-1]):
+        return []
+    return [a.dom.extent for a in (i, j, k) if isinstance(a, IterVar) and a.dom is not None]
+
+
+def _read_axes(e: Expr) -> set[Expr]:
+    """The indices of a plain read."""
+    while isinstance(e, Cast):
+        e = e.value
+    return set(e.indices) if isinstance(e, Load) and len(e.indices) == 2 else set()
+
+
+# ---------------------------------------------------------------- equations, badge
+
+
+def expression(trace: Trace) -> list[str]:
+    """One line for each tensor that is computed, producers first."""
+    stages = [s for s in trace.prefix(0).state.in_order if not is_input(s)]
+    lines = [equation(t) for s in stages for t in s.op.outputs]
+    return [x if len(x) <= LONGEST else x[:LONGEST] + " ..." for x in lines]
+
+
+def badge(of: Trace | Document) -> Badge:
+    """ "legal", "2 things are open", "1 step no longer applies". Of a document: as it is at its cursor."""
+    trace = of if isinstance(of, Trace) else of.trace_at(of.cursor)
+    steps = () if isinstance(of, Trace) else of.entries[: of.cursor]
+    parked = [f"step {n}, {e.label or e.primitive}: {e.reason}" for n, e in enumerate(steps, 1) if e.parked]
+    shown = frame(trace)
+    error = [shown["error"]["text"]] if "error" in shown else []
+    owed = [] if error else shown["notes"]
+    words = ["cannot be lowered"] if error else []
+    words += [counted(len(parked), "step no longer applies", "steps no longer apply")] if parked else []
+    words += [counted(len(owed), "thing is open", "things are open")] if owed else []
+    sign: Sign = "x" if error or parked else "?" if owed else "+"
+    return {"sign": sign, "text": ", ".join(words) or "legal", "items": [*error, *parked, *owed]}
+
+
+def counted(n: int, one: str, many: str) -> str:
+    return f"{n} {one if n == 1 else many}"

@@ -1,0 +1,55 @@
+"""The lab's pictures: one file per kind, each with `LABEL`, `draw(subject) -> payload.Picture`, and its text twin.
+
+The SVG is made here, by the engine that pip brings or by hand, so live, still and exported pictures are the same.
+Colours are classes (see `svg.py`): a lab gives them its theme, anywhere else they are of middle lightness.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from ...analysis.machine import Machine
+from ...core.error import MissingName
+from ...schedule.trace import Trace
+from ..payload import Choice, Picture
+
+KINDS = ("graph", "relations", "metrics", "roofline")  # the order of the tabs; the files are the registration
+
+
+@dataclass(frozen=True)
+class Point:
+    """A schedule on the roofline. `seconds`: measured, or None."""
+
+    label: str
+    trace: Trace
+    seconds: float | None = None
+    current: bool = False
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a picture is of. `before`: the schedule before the last step, to show what that changed."""
+
+    trace: Trace
+    machine: Machine
+    before: Trace | None = None
+    selection: tuple[str, ...] = ()
+    points: tuple[Point, ...] = ()
+
+
+def kinds() -> list[Choice]:
+    return [{"value": k, "label": _module(k).LABEL} for k in KINDS]
+
+
+def picture(kind: str, subject: Subject) -> Picture:
+    """The picture of this kind; an unknown one answers with those there are."""
+    if kind not in KINDS:
+        raise MissingName("no-such-picture", f"there is no picture {kind!r}", legal=list(KINDS))
+    drawn: Picture = _module(kind).draw(subject)
+    return drawn
+
+
+def _module(kind: str) -> Any:
+    return import_module(f"{__name__}.{kind}")
