@@ -123,6 +123,17 @@ def test_lines_of_one_dimension(made, per_line):
 @given(st.integers(1, 9), st.integers(1, 40), st.integers(0, 30), st.integers(1, 4), st.integers(0, 60))
 @settings(max_examples=200)
 def test_quotients_and_remainders(d, n, start, inner, most):
+    divided(d, n, start, inner, most)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+def test_quotients_and_remainders_of_short_rows(d):
+    for n, start, inner in product(range(1, 7), range(6), (1, 2)):
+        for most in (start + 1, 100):
+            divided(d, n, start, inner, most)
+
+
+def divided(d, n, start, inner, most):
     """C[x // d, x % d] for x = inner*f + g, under a guard on x, alone and with the plain elements of C."""
     f, g, q = VARIABLES[0], VARIABLES[1], Var("q")
     x = Lin({f: inner, g: 1}, start)
