@@ -51,6 +51,7 @@ _MODULES: dict[str, str] = {
 
 # what a notebook shows of schedules, tensors, programs: loaded when one is shown
 hooks.later(lambda: import_module("tvmlab.view.rich"))
+hooks.later(lambda: import_module("tvmlab.lab.app"))  # s.lab()
 
 
 def __getattr__(name: str) -> Any:

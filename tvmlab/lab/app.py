@@ -10,11 +10,13 @@ import json
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from ..analysis import machine as machines
+from ..core import hooks
 from ..core.error import LabError
 from ..expr.tensor import Tensor
 from ..face.api import as_target, create_schedule, need_arguments, need_schedule, refuse_lost
@@ -136,12 +138,22 @@ class Lab:
 
     @property
     def frame(self) -> payload.Frame:
-        return frame.frame(self.schedule.trace)
+        return frame.of(self.document)
 
     def observe(self, f: Callable[[Lab], Any]) -> Callable[[], None]:
         """`f(lab)` after every change; returns how to stop it."""
         self._observers.append(f)
         return lambda: self._observers.remove(f) if f in self._observers else None
+
+    @property
+    def code(self) -> str:
+        """The steps as calls, in the person's names."""
+        return self.schedule.to_code()
+
+    @property
+    def program(self) -> str:
+        """Imports, expression and steps: runs in a fresh kernel."""
+        return self.head()["program"]
 
     # ------------------------------------------------------------ acting
 
@@ -356,6 +368,11 @@ class Lab:
         path.write_text(self.html(mode), encoding="utf-8")
         return path
 
+    def snapshot(self) -> None:
+        """Write the still copy in the notebook anew, now."""
+        self.later.cancel("still")
+        self._show_still()
+
     def bundle(self) -> dict[str, Any]:
         """The still copy, for every kind of viewer."""
         found = self.saved()
@@ -410,3 +427,6 @@ def widget_class() -> Any:
 
 class MissingPackage(LabError, ImportError):
     """A package that only the lab needs."""
+
+
+hooks.put("lab", Schedule)(lambda schedule: partial(Lab, schedule))
