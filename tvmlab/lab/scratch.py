@@ -73,7 +73,9 @@ def _copy_of(value: Any, memo: dict[int, Any], name: str) -> Any:
     if isinstance(value, Schedule):
         return forked(value)
     if isinstance(value, (StageHandle, GroupHandle)):
-        return type(value)(_copy(value.schedule, memo, name), value.index)
+        made = object.__new__(type(value))  # of a stage that is gone too, which says so when it is used
+        made.__dict__.update(value.__dict__, schedule=_copy(value.schedule, memo, name))
+        return made
     if isinstance(value, Document):
         return _copy(value.schedule, memo, name).history
     if type(value) in (list, tuple, set, frozenset) and len(value) <= MOST:

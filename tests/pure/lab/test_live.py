@@ -91,6 +91,13 @@ def test_nothing_of_the_notebook_changes(notebook, text):
     assert notebook["numbers"] == [1, [2]] and notebook["table"] == {"a": [1]} and notebook["both"] == [s]
 
 
+def test_handles_of_what_is_gone_are_no_harm_until_they_are_used(notebook):
+    exec("cache = s[s.cache_write(C, 'local')]\ngroup = s.create_group(C, A)\ns.undo(2)", notebook)
+    assert evaluate("s[C].unroll(ii)", notebook).problem is None
+    assert "is gone" in evaluate("cache.compute_inline()", notebook).problem.text
+    assert "is gone" in evaluate("group.compute_at(s[C], i)", notebook).problem.text
+
+
 def test_a_function_that_changes_the_notebooks_schedule_is_told_to_wait(notebook):
     problem = evaluate("helper()", notebook).problem
     assert "this schedule belongs to the notebook" in problem.text
