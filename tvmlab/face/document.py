@@ -245,7 +245,7 @@ class Document:
 
     def _place(self, cursor: Any) -> int:
         if not isinstance(cursor, int) or not 0 <= cursor < len(self.points):
-            raise ScheduleValueError("no-such-place", f"there are {len(self.points) - 1} steps, and no place {cursor!r}")
+            raise ScheduleValueError("no-such-place", f"there are {len(self.points) - 1} steps, no place {cursor!r}")
         return cursor
 
     # ------------------------------------------------------------ changing steps
