@@ -94,6 +94,7 @@ class Svg:
     def __str__(self) -> str:
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width:g} {self.height:g}"'
-            f' width="{self.width:g}" height="{self.height:g}" font-family="{FONT}" role="img"><title>{escape(self.title)}</title>'
+            f' width="{self.width:g}" height="{self.height:g}" font-family="{FONT}" role="img">'
+            f"<title>{escape(self.title)}</title>"
             f"{''.join(self.parts)}</svg>"
         )
