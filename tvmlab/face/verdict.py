@@ -276,10 +276,14 @@ def idle(before: State, after: State, primitive: str, args: Mapping[str, Any]) -
     axis = next((args[k] for k in ("var", "ivar", "parent") if isinstance(args.get(k), IterVar)), None)
     if axis is not None and extent(before, axis) == "1":
         return f"{called(before, axis)} runs only once"
-    if axis is not None and (kind := stage.mark(axis).kind) and kind == after.stages[stage.index].mark(axis).kind:
+    kind = stage.mark(axis).kind if axis is not None else ""
+    if axis is not None and kind and kind == after.stages[stage.index].mark(axis).kind:
         return f"{called(before, axis)} is {kind} already"
-    if primitive == "reorder":
+    now = after.stages[stage.index]
+    if primitive == "reorder" and stage.leaves == now.leaves:
         return "the loops are in this order already"
+    if primitive == "compute_at" and (stage.attach.kind, stage.attach.axis) == ("at", args.get("scope")):
+        return f"{stage.name} is computed there already"
     if primitive == "compute_root" and stage.attach.kind == "root":
         return f"{stage.name} is computed at the root already"
     if primitive == "set_scope" and (stage.scope or "global") == args.get("scope"):
