@@ -71,7 +71,7 @@ function Live({ store }: { store: Store }) {
     // What opens under an action is to be seen whole, if there is room.
     pane.current?.querySelector(".tvl-open")?.scrollIntoView?.({ block: "nearest" });
   }, [open?.name, open?.what]);
-  const focusItem = (name: string) => pane.current?.querySelector<HTMLElement>(`#${CSS.escape(idOf(name))}`)?.focus();
+  const focusItem = (name: string) => pane.current?.querySelector<HTMLElement>(`#${idOf(name)}`)?.focus();
   const close = () => {
     if (open?.from === "tree") toTree(pane.current);
     else if (open) focusItem(open.name);

@@ -18,7 +18,6 @@ interface Props {
   /** The step looked at: its lines stand out. */
   at: number;
   wrap: boolean;
-  signs: boolean;
   stepTitle: (step: number) => string;
   onPick: (row: number, event: MouseEvent) => void;
   onFold: (row: number) => void;
@@ -50,7 +49,7 @@ export function Lines(props: Props) {
   return (
     <div
       ref={box}
-      class={`tvl-lines${wrap ? " tvl-wrap" : ""}${props.signs ? " tvl-signs" : ""}`}
+      class={`tvl-lines${wrap ? " tvl-wrap" : ""}`}
       role="listbox"
       aria-label={props.label}
       aria-multiselectable="true"
@@ -105,11 +104,9 @@ function Row({ row, at, props }: { row: Shown; at: number; props: Props }) {
       <span class={`tvl-line-step${fresh ? " tvl-line-fresh" : ""}`} title={line.s ? props.stepTitle(line.s) : undefined}>
         {line.s ? `s${line.s}` : ""}
       </span>
-      {props.signs && (
-        <span class="tvl-line-sign" aria-label={sign === " " ? undefined : SIGNS[sign]}>
-          {sign === "-" ? "−" : sign}
-        </span>
-      )}
+      <span class="tvl-line-sign" aria-label={sign === " " ? undefined : SIGNS[sign]}>
+        {sign === "-" ? "−" : sign}
+      </span>
       <span class="tvl-line-fold" data-fold={foldable || undefined} aria-hidden="true">
         {foldable ? (hides ? "▸" : "▾") : ""}
       </span>

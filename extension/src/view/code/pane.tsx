@@ -63,15 +63,15 @@ function Source({ store, kind }: { store: Store; kind: string }) {
 
 function Passes({ store }: { store: Store }) {
   const { passes, card, stale } = usePasses(store, true);
-  const [chosen, setChosen] = useState("");
+  const [chosen, setChosen] = useState(0);
   const [only, setOnly] = useState(true);
-  const at = Math.max(0, passes.findIndex((pass) => pass.name === chosen));
+  const at = Math.min(chosen, passes.length - 1);
   const pass = passes[at];
   const diff = useMemo(() => (only && at > 0 && pass ? passDiff(passes[at - 1]!.lines, pass.lines) : null), [passes, at, only]);
   if (!pass) return card ? <CardView card={card} /> : stale ? <Waiting /> : <p class="tvl-empty">There are no passes to show.</p>;
   return (
     <>
-      <PassList passes={passes} at={at} stale={stale} onPick={(name) => setChosen(name)} id={`${store.uid}-passes`} />
+      <PassList passes={passes} at={at} stale={stale} onPick={setChosen} id={`${store.uid}-passes`} />
       <Body
         store={store}
         kind="passes"
@@ -177,7 +177,7 @@ function Body({ store, kind, lines, diff, label, preview, stale, tools, children
       <div class="tvl-code-bar">
         {tools}
         {search === null ? (
-          <Button kind="quiet" icon="search" label="Search" hint="/" onClick={() => setSearch("")} />
+          <Button kind="quiet" label="Search" hint="/" onClick={() => setSearch("")} />
         ) : (
           <Find value={search} hits={hits} cursor={cursor} onInput={setSearch} onNext={hit} onClose={() => setSearch(null)} />
         )}
@@ -185,13 +185,9 @@ function Body({ store, kind, lines, diff, label, preview, stale, tools, children
         <Button kind="quiet" label="Text" pressed={plain} hint="the whole text, plain, for screen readers and for selecting" onClick={() => setPlain(!plain)} />
         <Button kind="quiet" icon="copy" label="Copy" onClick={copy} />
         {stale && <Spinner label="the text of this step is on its way" />}
+        {preview && <span class="tvl-preview">preview</span>}
       </div>
       {children}
-      {label && (
-        <p class={`tvl-diff-label${preview ? " tvl-preview" : ""}`}>
-          <b>{preview ? "preview" : "diff"}</b> {label}
-        </p>
-      )}
       {plain ? (
         <pre class="tvl-whole" tabIndex={0} aria-label="Program text">
           {asText(lines)}
@@ -207,7 +203,6 @@ function Body({ store, kind, lines, diff, label, preview, stale, tools, children
           hover={store.hover.value}
           at={store.at.value}
           wrap={wrap}
-          signs={diff !== null}
           stepTitle={(step) => stepTitle(store, step)}
           onPick={pick}
           onFold={(row) => fold(row)}

@@ -5,7 +5,7 @@ import { Drawer } from "./drawer";
 
 /** What was checked, what is open, and steps that no longer apply. */
 export function LegalityDrawer() {
-  const { head, history, shown, acting, act, jump } = useStore();
+  const { head, history, shown, jump } = useStore();
   const { sign, text, items } = head.value.badge;
   const { steps } = history.value;
   const parked = steps.map((step, i) => ({ step, at: i + 1 })).filter(({ step }) => step.status === "parked");
@@ -33,7 +33,6 @@ export function LegalityDrawer() {
                 <p class="tvl-soft-text">{step.reason}</p>
                 <p class="tvl-row">
                   <Button label="Go there" onClick={() => void jump(at)} />
-                  {acting.value && <Button label="Try again" onClick={() => void act({ kind: "retry", step: step.id }, "history")} />}
                 </p>
               </li>
             ))}

@@ -97,8 +97,7 @@ function Frame({ card, id, at, worth, start, onPick, onEdit, onFold }: FrameProp
   const range = card.from === card.to ? String(card.at) : `${card.from}–${card.to}`;
   const reason = card.steps.find((s) => s.status !== "ok")?.reason ?? "";
   const origin = step && !card.folded && step.origin.kind !== "widget" ? step.origin.label : "";
-  const note = !card.folded ? (step?.note ?? "") : "";
-  const words = [card.folded ? `recipe, ${card.steps.length} steps` : (step?.code ?? "before any step"), origin, reason, note];
+  const said = spoken(card, status, reason, time, worth);
   return (
     <div
       role="option"
@@ -106,8 +105,8 @@ function Frame({ card, id, at, worth, start, onPick, onEdit, onFold }: FrameProp
       class={`tvl-frame tvl-frame-${status} ${at < card.from ? "tvl-frame-later" : ""} ${card.group ? "tvl-frame-group" : ""}`}
       aria-selected={here}
       aria-current={here ? "step" : undefined}
-      aria-label={spoken(card, status, reason, time, worth)}
-      title={words.filter(Boolean).join("\n")}
+      aria-label={said}
+      title={[said, step?.code, origin, step?.note].filter(Boolean).join("\n")}
       onClick={onPick}
       onDblClick={onEdit}
     >

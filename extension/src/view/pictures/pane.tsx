@@ -117,7 +117,7 @@ function One({ store, kind }: { store: Store; kind: string }) {
         <Button kind="quiet" label="SVG" hint="save as SVG" off={table && "show the picture first"} onClick={() => svg() && download(`${file}.svg`, standalone(svg()!), "image/svg+xml")} />
         <Button kind="quiet" label="PNG" hint="save as PNG" off={table && "show the picture first"} onClick={() => void savePng()} />
         {picture?.dot && <Button kind="quiet" label="DOT" hint="save the graph's text" onClick={() => download(`${file}.dot`, picture.dot!)} />}
-        <Button kind="quiet" icon="info" label="About" hint="what am I looking at?" pressed={about} onClick={() => setAbout(!about)} />
+        <Button kind="quiet" label="About" hint="what am I looking at?" pressed={about} onClick={() => setAbout(!about)} />
         {!local && !table && (
           <span class="tvl-zoom" role="group" aria-label="Size">
             <Button kind="quiet" label="−" hint="smaller (-)" attrs={{ "aria-label": "Smaller" }} onClick={() => nearer(-1)} />
@@ -166,8 +166,8 @@ function One({ store, kind }: { store: Store; kind: string }) {
 const ABOUT = new Map([
   [
     METRICS.kind,
-    "A row per loop: the thick bar is how many distinct bytes its body touches while the loop runs once, the thin one how many it loads and stores. " +
-      "A loop whose thick bar ends before a cache's line works inside of that cache. The numbers come from the program alone, nothing was run.",
+    "A row per loop: the thick bar is how many distinct bytes one run of it touches, the thin one how many it loads and stores. " +
+      "A thick bar that ends before a cache's line fits that cache. Nothing was run.",
   ],
 ]);
 
@@ -179,7 +179,7 @@ function usePicture(store: Store, kind: string) {
   if (local) return { picture: null, card: null, stale: false, note: "" };
   if (acting.value) return { picture: answer.data, card: answer.card, stale: answer.stale, note: "" };
   const saved = host.document?.pictures.find((p) => p.kind === kind) ?? answer.data;
-  const note = at.value === history.value.cursor ? "" : "This picture was saved for the last step only; tree, loops and metrics are of the step you look at.";
+  const note = at.value === history.value.cursor ? "" : "This picture was saved for the last step only.";
   return { picture: saved ?? null, card: null, stale: false, note };
 }
 
