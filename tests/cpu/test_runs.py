@@ -14,8 +14,9 @@ from tvmlab.face.document import Document
 from tvmlab.lab.runs import Runs
 from tvmlab.runtime.worker import Worker
 from tvmlab.view import payload
+from tvmlab.view.frame import frame
 
-QUICK = {"repeats": 3, "min_ms": 0.0, "rounds": 5, "limit": 120.0}
+QUICK = {"repeats": 3, "min_ms": 0.0, "rounds": 5, "limit": 120.0, "baseline": False}
 
 
 @pytest.fixture(scope="module")
@@ -230,3 +231,25 @@ def test_a_step_that_changes_nothing_is_not_measured(runs):
     runs.ablate(Document.of(s))
     assert runs.wait("ablate", 120)
     assert len(runs.payload()["ablation"]) == 6
+
+
+def test_reasons_are_given_for_a_difference_only(runs, monkeypatch):
+    """The times are made up: what is tested is what is said of them."""
+    a, b = runs.run(matmul(256)[0].trace, "start"), runs.run(tiled(256).trace, "tiled")
+    runs.wait()
+    real = runs._worker().run
+
+    def made_up(function, *args, **options):
+        outcome = real(function, *args, **options)
+        outcome.value.update(ratio=ratio, low=ratio * 0.9, high=ratio * 1.1, verdict=verdict)
+        return outcome
+
+    monkeypatch.setattr(runs._worker(), "run", made_up)
+    for ratio, verdict, explained in [(9.0, "faster", True), (1.0, "same within noise", True), (0.1, "slower", False)]:
+        runs.compare(a, b)
+        runs.wait()
+        found = runs.payload()["comparison"]
+        assert found["explained"] == explained and "tiled" in found["text"]
+        assert bool(found["reasons"]) == (ratio != 1.0) or not explained
+        ids = {r["id"] for t in (a, b) for r in frame(runs.trace(t))["tree"]}
+        assert {r["show"] for r in found["reasons"]} <= ids | {""}

@@ -365,7 +365,7 @@ def compare(first: Mapping[str, Any], second: Mapping[str, Any], report: Report)
     b = ready(second, report, a if first["start"] == second["start"] else None)
     report({"state": "checking", "progress": 0.2})
     checks.append(checked(second, b))
-    rounds, budget = a.chosen.rounds, a.chosen.limit * 0.6
+    rounds, budget = a.chosen.rounds, min(a.chosen.limit * 0.6, 4 * a.chosen.enough)
     done = _Spaced(lambda k: report({"state": "running", "progress": 0.3 + 0.7 * k / rounds}))
     found = measure.compare(a.call, b.call, (), rounds, max(1.0, a.chosen.min_ms), (), budget, done)
     return {
