@@ -31,7 +31,7 @@ from ..view.diff import diff
 from ..view.frame import frame
 from ..view.payload import Comparison, Run, RunOptions, Worth
 from ..view.payload import Runs as Payload
-from .ablation import without
+from .ablation import text_of, without
 from .comparing import Why, compared
 from .process import join, leave
 
@@ -234,7 +234,7 @@ class Runs:
         chosen = options({**self._options.to_json(), "rounds": ABLATION_ROUNDS, "baseline": False})
         asked = spec(whole, chosen, self._given, args)
         self.cancel(ABLATE)
-        found = without(document)
+        found, text = without(document), text_of(whole)
         made = [view.waiting(id) for id, _, _ in found]
         with self._lock:
             self._ablation = made
@@ -247,7 +247,7 @@ class Runs:
             except (LabError, ValueError, TypeError) as e:
                 worth["text"] = f"cannot be measured: {e.message if isinstance(e, LabError) else e}"
                 continue
-            if part["key"] == asked["key"]:
+            if text_of(trace) == text:
                 worth["text"] = "changes nothing"
                 continue
             self._put(_Job(ABLATE, f"{TRIAL}:compare", (part, asked), chosen.limit, _ignore, _worth(worth)))
