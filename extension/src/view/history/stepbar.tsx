@@ -61,8 +61,8 @@ function Editor({ step, at }: { step: StepInfo; at: number }) {
         <Said label="Name" value={step.name} empty={step.label} onSet={(text) => void tell({ kind: "rename", text })} />
         <Said label="Note" value={step.note} empty="" onSet={(text) => void tell({ kind: "note", text })} />
         <span class="tvl-joined">
-          <Button label="Earlier" icon="left" hint="Alt+Left" off={at === 1 && "It is the first step"} onClick={() => void tell({ kind: "move", to: at - 2 })} />
-          <Button label="Later" icon="right" hint="Alt+Right" off={at === steps.length && "It is the last step"} onClick={() => void tell({ kind: "move", to: at })} />
+          <Button label="Earlier" icon="left" hint="Alt+Left" off={at === 1 && "the first step"} onClick={() => void tell({ kind: "move", to: at - 2 })} />
+          <Button label="Later" icon="right" hint="Alt+Right" off={at === steps.length && "the last step"} onClick={() => void tell({ kind: "move", to: at })} />
         </span>
         <Button label="Branch here" icon="branch" onClick={() => void tell({ kind: "branch" })} />
         <Button label="Delete" kind="danger" onClick={() => void tell({ kind: "delete" })} />
