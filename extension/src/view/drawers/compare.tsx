@@ -46,7 +46,7 @@ function Pick({ rows, comparison }: { rows: Run[]; comparison: Comparison | null
       <Button label="Swap" onClick={() => (pair.value = { a: b, b: a })} />
       <Side name="B" rows={rows} value={b} onPick={(id) => (pair.value = { a, b: id })} />
       {going ? (
-        <Button label="Cancel" icon="stop" onClick={() => void act({ kind: "cancel", what: "comparison" }, "compare")} />
+        <Button label="Cancel" icon="stop" onClick={() => void act({ kind: "cancel", what: "compare" }, "compare")} />
       ) : (
         <Button label="Compare" kind="main" off={off} onClick={() => void act({ kind: "compare", ids: [a, b] }, "compare")} />
       )}

@@ -20,7 +20,7 @@ export function Branches() {
         aria-label="Name of this branch"
         defaultValue={current.name}
         ref={(element) => element?.focus()}
-        onChange={(e) => void act({ kind: "rename", what: current.id, text: e.currentTarget.value }, "history")}
+        onChange={(e) => void act({ kind: "rename", step: current.id, text: e.currentTarget.value }, "history")}
         onBlur={() => setNaming(false)}
         onKeyDown={(e) => e.key === "Enter" && e.currentTarget.blur()}
       />

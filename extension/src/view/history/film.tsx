@@ -2,12 +2,14 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useKeys } from "../keys";
 import type { Worth } from "../payload";
+import { moveStep } from "../do";
 import { useStore } from "../store";
 import { seconds } from "../ui/format";
 import { cards, type Card } from "./strip";
 
 export function Film({ onEdit }: { onEdit: () => void }) {
-  const { history, at, jump, uid, runs, acting, act } = useStore();
+  const store = useStore();
+  const { history, at, jump, uid, runs, acting, act } = store;
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const box = useRef<HTMLDivElement>(null);
   const all = cards(history.value, at.value, open);
@@ -25,7 +27,6 @@ export function Film({ onEdit }: { onEdit: () => void }) {
   /** Keys of the strip only where the strip has the focus, not a button beside it. */
   const here = (run: () => unknown) => (event: KeyboardEvent) => (event.target === box.current ? void run() : false);
   const step = current.folded ? undefined : current.steps[0];
-  const move = (by: 1 | -1) => step && acting.value && void act({ kind: "move", step: step.id, to: at.value - 1 + by }, "history");
   useKeys("history", {
     ArrowLeft: { does: "go through the steps; Down and Up unfold and fold a recipe", run: here(() => go(now - 1)) },
     ArrowRight: here(() => go(now + 1)),
@@ -34,8 +35,8 @@ export function Film({ onEdit }: { onEdit: () => void }) {
     ArrowDown: here(() => current.folded && fold(current.group, true)),
     ArrowUp: here(() => current.group && foldAway(current)),
     Enter: { does: "edit this step", run: here(() => acting.value && at.value > 0 && onEdit()) },
-    "Alt+ArrowLeft": { does: "move this step earlier; Right: later", run: here(() => move(-1)) },
-    "Alt+ArrowRight": here(() => move(1)),
+    "Alt+ArrowLeft": { does: "move this step earlier; Right: later", run: here(() => moveStep(store, -1)) },
+    "Alt+ArrowRight": here(() => moveStep(store, 1)),
     Delete: { does: "delete this step", run: here(() => step && acting.value && act({ kind: "delete", step: step.id }, "history")) },
   });
   function foldAway(card: Card) {
