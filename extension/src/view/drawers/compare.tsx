@@ -31,7 +31,7 @@ function Empty({ runs }: { runs: number }) {
     <div class="tvl-lead tvl-soft-text">
       <p>
         {runs >= 2
-          ? "Choose A and B. They are measured in turns, so that a busy moment of the machine slows both."
+          ? "Choose A and B. They are measured in turns: a busy moment of the machine slows both."
           : "Two runs are needed: run a schedule, change it, run it again."}
       </p>
       {acting.value && runs < 2 && (

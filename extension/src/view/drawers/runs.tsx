@@ -32,7 +32,6 @@ export function RunsDrawer() {
               <Button
                 label="What is each step worth?"
                 onClick={() => void act({ kind: "ablate" }, "runs")}
-                hint="Measures the schedule without each of its steps"
               />
             )}
           </>
@@ -188,7 +187,7 @@ function Worths() {
   const best = Math.max(...ablation.map((w) => w.ratio ?? 1), 1);
   return (
     <section class="tvl-worths">
-      <h3>What each step is worth, measured without it</h3>
+      <h3>What each step is worth</h3>
       <ul>
         {ablation.map((w) => {
           const at = steps.findIndex((s) => s.id === w.id);

@@ -45,7 +45,6 @@ function Choose() {
     return () => void (here = false);
   }, []);
   const name = `${uid}-way`;
-  const steps = history.value.steps.length;
   return (
     <Drawer title="What to schedule">
       <Tabs label="How to say it" name={name} tabs={WAYS} current={way} onPick={setWay} />
@@ -65,10 +64,9 @@ function Choose() {
         )}
         {catalogue && way === "operator" && <Operators catalogue={catalogue} />}
         {catalogue && way === "expression" && <Expression example={catalogue.example} />}
-        {steps > 0 && (
+        {history.value.steps.length > 0 && (
           <p class="tvl-gap tvl-soft-text">
-            The {steps === 1 ? "step is" : `${steps} steps are`} taken again on the new expression. One that does not apply there is
-            parked, and nothing is lost.
+            The steps are taken again on the new expression. One that does not apply there is parked, and nothing is lost.
           </p>
         )}
       </div>

@@ -64,10 +64,10 @@ function Doing() {
   return (
     <div class="tvl-header-do">
       <span class="tvl-joined">
-        <Button label="Undo" icon="undo" bare={bare} onClick={lab.undo} off={at.value === 0 && "There is nothing to undo"} hint="Undo (Ctrl+Z)" />
-        <Button label="Redo" icon="redo" bare={bare} onClick={lab.redo} off={last && "There is nothing to redo"} hint="Redo (Ctrl+Shift+Z)" />
+        <Button label="Undo" icon="undo" bare={bare} onClick={lab.undo} off={at.value === 0 && "There is nothing to undo"} hint="Ctrl+Z" />
+        <Button label="Redo" icon="redo" bare={bare} onClick={lab.redo} off={last && "There is nothing to redo"} hint="Ctrl+Shift+Z" />
       </span>
-      {!bare && <Button label="Pin" icon="pin" onClick={lab.pin} hint="Keep this schedule's time to compare with (x)" />}
+      {!bare && <Button label="Pin" icon="pin" onClick={lab.pin} hint="to compare with (x)" />}
       <RunButton />
     </div>
   );
@@ -82,7 +82,7 @@ const Taking = () => (
 
 function CopyButton({ label }: { label: string }) {
   const lab = useDo();
-  return <Button label={label} icon="copy" onClick={lab.copyCode} hint="Copy the steps as code (y)" />;
+  return <Button label={label} icon="copy" onClick={lab.copyCode} hint="y" />;
 }
 
 interface OpenerProps {
@@ -148,9 +148,9 @@ function MachineMenu() {
   if (!acting.value) return <Fact name="Machine" value={now?.label ?? machine} />;
   return (
     <Menu
-      name="Machine of the modelled numbers"
+      name="Machine"
       label={<Labelled name="Machine" value={now?.label ?? machine} />}
-      hint="Modelled numbers are for this machine"
+      hint="for the modelled numbers"
       items={machines.map((m) => ({ id: m.name, label: m.label, note: m.lines.join("\n"), checked: m.name === machine }))}
       onPick={(what) => void act({ kind: "machine", what }, "header")}
     />

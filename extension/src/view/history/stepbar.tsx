@@ -1,6 +1,7 @@
 // What can be changed of the step that is looked at. Enter takes it and the later ones again.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useEscape } from "../keys";
+import type { Ask } from "../host";
 import type { StepInfo } from "../payload";
 import { useStore } from "../store";
 import { Button } from "../ui/button";
@@ -24,10 +25,9 @@ function Editor({ step, at }: { step: StepInfo; at: number }) {
   useEffect(() => {
     if (!narrow) box.current?.querySelector<HTMLElement>("input, select, button")?.focus({ preventScroll: true });
   }, []);
-  const to = (kind: "delete" | "retry") => void act({ kind, step: step.id }, "history");
+  const tell = (request: Ask) => act({ ...request, step: step.id }, "history");
   const apply = async () => {
-    if (!changed.size) return;
-    if (await act({ kind: "edit", step: step.id, values: Object.fromEntries(changed) }, "history")) setChanged(new Map());
+    if (changed.size && (await tell({ kind: "edit", values: Object.fromEntries(changed) }))) setChanged(new Map());
   };
   return (
     <form
@@ -55,17 +55,17 @@ function Editor({ step, at }: { step: StepInfo; at: number }) {
             {later ? `Change, and take ${later} again` : "Change"}
           </button>
         )}
-        {step.status === "parked" && <Button label="Try again" onClick={() => to("retry")} />}
+        {step.status === "parked" && <Button label="Try again" onClick={() => void tell({ kind: "retry" })} />}
       </div>
       <div class="tvl-row">
-        <Said label="Name" value={step.name} empty={step.label} onSet={(text) => void act({ kind: "rename", step: step.id, text }, "history")} />
-        <Said label="Note" value={step.note} empty="" onSet={(text) => void act({ kind: "note", step: step.id, text }, "history")} />
+        <Said label="Name" value={step.name} empty={step.label} onSet={(text) => void tell({ kind: "rename", text })} />
+        <Said label="Note" value={step.note} empty="" onSet={(text) => void tell({ kind: "note", text })} />
         <span class="tvl-joined">
-          <Button label="Earlier" icon="left" hint="Move it earlier (Alt+←)" off={at === 1 && "It is the first step"} onClick={() => void act({ kind: "move", step: step.id, to: at - 2 }, "history")} />
-          <Button label="Later" icon="right" hint="Move it later (Alt+→)" off={at === steps.length && "It is the last step"} onClick={() => void act({ kind: "move", step: step.id, to: at }, "history")} />
+          <Button label="Earlier" icon="left" hint="Alt+Left" off={at === 1 && "It is the first step"} onClick={() => void tell({ kind: "move", to: at - 2 })} />
+          <Button label="Later" icon="right" hint="Alt+Right" off={at === steps.length && "It is the last step"} onClick={() => void tell({ kind: "move", to: at })} />
         </span>
-        <Button label="Branch here" icon="branch" hint="Go on from here; the later steps stay on their branch" onClick={() => void act({ kind: "branch", step: step.id }, "history")} />
-        <Button label="Delete" kind="danger" onClick={() => to("delete")} />
+        <Button label="Branch here" icon="branch" onClick={() => void tell({ kind: "branch" })} />
+        <Button label="Delete" kind="danger" onClick={() => void tell({ kind: "delete" })} />
       </div>
       {step.reason && (
         <p class={step.status === "parked" ? "tvl-tone-unknown" : "tvl-soft-text"}>

@@ -156,8 +156,8 @@ function One({ store, kind }: { store: Store; kind: string }) {
 const ABOUT = new Map([
   [
     METRICS.kind,
-    "The thick bar of a loop: how many distinct bytes its body touches while the loop runs once; the thin one: how many it loads and stores. " +
-      "A loop whose thick bar ends before a cache's line works inside of that cache. Nothing was run for this.",
+    "A row per loop: the thick bar is how many distinct bytes one run of it touches, the thin one how many it loads and stores. " +
+      "A thick bar that ends before a cache's line fits that cache. Nothing was run.",
   ],
 ]);
 
@@ -169,7 +169,7 @@ function usePicture(store: Store, kind: string) {
   if (local) return { picture: null, card: null, stale: false, note: "" };
   if (acting.value) return { picture: answer.data, card: answer.card, stale: answer.stale, note: "" };
   const saved = host.document?.pictures.find((p) => p.kind === kind) ?? answer.data;
-  const note = at.value === history.value.cursor ? "" : "The picture of the last step was saved; tree, loops and metrics are there for all.";
+  const note = at.value === history.value.cursor ? "" : "This picture was saved for the last step only.";
   return { picture: saved ?? null, card: null, stale: false, note };
 }
 
