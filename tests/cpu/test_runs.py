@@ -10,6 +10,7 @@ import tests.jobs  # noqa: F401  # registers the packed functions
 from tests.cpu.test_trial import calls, matmul, tiled, wrong_gemv
 from tests.payloads import complaints
 from tvmlab.core.error import CallError, LabError
+from tvmlab.face.document import Document
 from tvmlab.lab.runs import Runs
 from tvmlab.runtime.worker import Worker
 from tvmlab.view import payload
@@ -194,3 +195,38 @@ def test_a_listener_that_fails_stops_nothing(worker):
     runs.close()
     with pytest.raises(LabError, match="closed"):
         runs.run(tiled().trace)
+
+
+# ---------------------------------------------------------------- what steps are worth
+
+
+def test_each_step_is_measured_without_or_says_why_not(runs):
+    document = Document.of(tiled())
+    before = document.to_json()
+    runs.ablate(document)
+    assert [w["id"] for w in runs.payload()["ablation"]] == [e.id for e in document.entries]
+    assert runs.wait("ablate", 120)
+    found = {e.label: w for e, w in zip(document.entries, runs.payload()["ablation"])}
+    texts = [w["text"] for w in found.values()]
+    assert texts[0].startswith("cannot be removed: steps 3, 4, 5 need it")  # the tile
+    measured = [w for w in found.values() if w["ratio"] is not None]
+    assert len(measured) == 3 and all(w["low"] <= w["ratio"] <= w["high"] for w in measured)
+    assert "..." not in texts and document.to_json() == before
+
+
+def test_only_steps_in_force_are_taken_out(runs):
+    document = Document.of(tiled())
+    document.jump(2)
+    runs.ablate(document)
+    assert len(runs.payload()["ablation"]) == 2
+    runs.cancel("ablate")
+    assert runs.wait("ablate", 60) and "cancelled" in {w["text"] for w in runs.payload()["ablation"]}
+
+
+def test_a_step_that_changes_nothing_is_not_measured(runs):
+    s = tiled()
+    c = s.outputs[0]
+    s[c].vectorize(s[c].leaf_iter_vars[-1])
+    runs.ablate(Document.of(s))
+    assert runs.wait("ablate", 120)
+    assert len(runs.payload()["ablation"]) == 6

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,13 @@ READY = f"""async path => {{
 }}"""
 FRONT = f"path => window.jupyterapp.shell.activateById(({FIND})(path).id)"
 SAVE = f"path => ({FIND})(path).context.save()"
+ASK = f"""async ([path, code]) => {{
+  let text = '';
+  const future = ({FIND})(path).sessionContext.session.kernel.requestExecute({{ code, store_history: false }});
+  future.onIOPub = ({{ content }}) => {{ text += content.text ?? content.evalue ?? ''; }};
+  await future.done;
+  return text;
+}}"""
 AT_CELL = f"([path, n]) => {{ ({FIND})(path).content.activeCellIndex = n }}"
 
 
@@ -73,6 +80,10 @@ class Server:
         """Where a notebook (or a folder, in JupyterLab) opens, in a workspace of its own."""
         where = f"notebooks/{path}" if self.app == "notebook" else f"lab/workspaces/{name}/tree/{path}"
         return f"{self.url}/{where}?token={TOKEN}"
+
+    def lab_api(self, path: str) -> Any:
+        """What JupyterLab itself keeps: settings, workspaces."""
+        return self.api(f"../lab/api/{path}")
 
     def stop_kernels(self) -> None:
         for session in self.api("sessions"):
@@ -241,6 +252,19 @@ class Tab:
 
     def wait_idle(self) -> None:
         self.page.wait_for_function(READY, arg=self.path)
+
+    def evaluate_in_kernel(self, expression: str) -> Any:
+        """The value of a Python expression in the notebook's kernel, which has to be JSON."""
+        code = f"import json as _json; print(_json.dumps({expression}))"
+        return json.loads(self.page.evaluate(ASK, [self.path, code]))
+
+    def until(self, holds: Callable[[], bool]) -> None:
+        """Waits for what only Python can see."""
+        for _ in range(PATIENCE // 100):
+            if holds():
+                return
+            self.page.wait_for_timeout(100)
+        raise AssertionError("it never came true")
 
     def save(self) -> None:
         self.page.evaluate(SAVE, self.path)

@@ -1,6 +1,10 @@
 """The harness itself: a notebook opens and runs, a widget answers, and what must not happen is noticed."""
 
+import json
+
 import pytest
+
+from tests.ui.browser import ROOT
 
 COUNTER = '''
 import anywidget, traitlets
@@ -34,6 +38,10 @@ def test_a_widget_runs_and_answers(lab):
 
 def test_the_extension_is_this_trees(lab):
     lab.open("empty.ipynb", [""])
+    config = "() => document.getElementById('jupyter-config-data').textContent"
+    (loaded,) = [e for e in json.loads(lab.page.evaluate(config))["federated_extensions"] if e["name"] == "tvmlab"]
+    built = json.loads((ROOT / "tvmlab" / "labextension" / "package.json").read_text())
+    assert loaded["load"] == built["jupyterlab"]["_build"]["load"]
     assert lab.page.evaluate("() => window.jupyterapp.hasPlugin('tvmlab:plugin')")
 
 

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ..core import dtype as dt
 from ..core.deep import deep
 from ..core.node import Const, Store
 from ..core.program import Function, Program
 from ..core.walk import identical, walk
-from .access import Loop, Reader, Site
+from .access import Block, Loop, Reader, Site
+from .forms import short
 from .metrics import Metrics, Tally
 
 
@@ -22,9 +24,10 @@ class Access:
     """A place in the program that loads or stores.
 
     `elements`: over the whole run. `lanes`: of one access. `loop`: the innermost loop, or the vectorized one, by which
-    the place moves; `stride`: by how many elements with it (0: it stays, None: not known). `run`: bytes in a row before
-    it jumps; `jumps`: how often it does. `updates`: it stores what it has just loaded and changed. `step`: the number
-    of elements of a jump, `jump_loop` the loop that makes it.
+    the place moves; `stride`: by how many elements with it (0: it stays, None: not known). `held`: `elements` without
+    the repetitions that a register saves, where inner loops stay at one place. `run`: bytes in a row before it jumps;
+    `jumps`: how often it does; `step`: bytes of a jump, `jump_loop`: the loop that makes it. `updates`: it stores what
+    it has just loaded and changed. `local`: to memory that the program allocates.
     """
 
     buffer: str
@@ -35,12 +38,13 @@ class Access:
     lanes: int
     loop: str
     stride: int | None
+    held: float
     run: float
     jumps: float
     jump_loop: str
     step: int
     updates: bool
-    local: bool  # memory of the task's own
+    local: bool
     masked: bool
 
     @property
@@ -70,17 +74,28 @@ class Asked:
     inner: bool
 
 
+class Work(NamedTuple):
+    """A straight piece that computes, over the whole run. `calls`: of the flops, mathematical functions."""
+
+    flops: int
+    calls: int
+    lanes: int
+
+
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """`arithmetic`, `moves`: instructions, a vector of the program's lanes as one; see `reasons.cost`."""
+    """`work`: of each straight piece that computes. `params`: the buffers that are arguments.
+
+    `allocated`: bytes of those that the program allocates.
+    """
 
     metrics: Metrics
     accesses: list[Access] = field(default_factory=list)
     inner: list[Inner] = field(default_factory=list)
     guards: list[Asked] = field(default_factory=list)
-    work: list[tuple[int, int]] = field(default_factory=list)  # (flops, lanes) of each straight piece, over the run
+    work: list[Work] = field(default_factory=list)
     params: tuple[str, ...] = ()
-    allocated: dict[str, int] = field(default_factory=dict)  # bytes
+    allocated: dict[str, int] = field(default_factory=dict)
 
 
 @deep
@@ -97,10 +112,15 @@ def facts(program: Program | Function, sizes: Mapping[str, int] | None = None) -
         [_access(s, reader, tally) for s in reader.sites],
         _inner(reader, tally),
         _guards(reader, tally),
-        [((tally.points(b.loop, b.pieces) or 0) * b.flops, b.lanes) for b in reader.blocks if b.flops],
+        [_work(b, tally) for b in reader.blocks if b.flops],
         tuple(b.owner.name for b in fn.buffers),
         {b.owner.name: (b.size or 0) * dt.nbytes(b.dtype) for b in reader.allocated},
     )
+
+
+def _work(b: Block, tally: Tally) -> Work:
+    n = tally.points(b.loop, b.pieces) or 0
+    return Work(n * b.flops, n * b.calls, b.lanes)
 
 
 # ---------------------------------------------------------------- accesses
@@ -110,16 +130,25 @@ def _access(s: Site, reader: Reader, tally: Tally) -> Access:
     times = tally.points(s.loop, s.pieces if s.node.mask is None else s.loop.pieces) or 0
     moves = _moves(s, reader)
     loop, stride = next(((name, step) for name, step, n in moves if n > 1), ("", 0))
-    if s.forms is None:
-        stride = None
     run, passed, jump_loop, step = _run(moves)
-    b = s.buffer
+    b, elements = s.buffer, times * s.lanes
+    size = dt.nbytes(b.dtype)
     allocated = any(b is x or b.owner is x for x in reader.allocated)
     return Access(
-        b.owner.name, _stage(s), s.store, times * s.lanes, dt.nbytes(b.dtype), s.lanes, loop, stride,
-        run * dt.nbytes(b.dtype), times * s.lanes / passed if s.forms is not None else times * s.lanes, jump_loop, step,
+        b.owner.name, _stage(s), s.store, elements, size, s.lanes, loop, stride if s.forms is not None else None,
+        elements / _stays(moves), run * size, elements / passed, jump_loop, step * size,
         s.store and isinstance(s.node, Store) and _updates(s.node), allocated, s.node.mask is not None,
     )  # fmt: skip
+
+
+def _stays(moves: list[tuple[str, int, int]]) -> int:
+    """How often in a row an access is to one place."""
+    times = 1
+    for _, step, n in moves:
+        if step and n > 1:
+            break
+        times *= max(n, 1)
+    return times
 
 
 def _stage(s: Site) -> str:
@@ -176,21 +205,53 @@ def _run(moves: list[tuple[str, int, int]]) -> tuple[int, int, str, int]:
 
 
 def _inner(reader: Reader, tally: Tally) -> list[Inner]:
+    """The innermost loops: unrolled ones are none, a vector statement is one of its own."""
     found = []
-    for x in reader.loops:
-        if x.children or x.node is None:
-            continue
-        origin = x.node.origin
-        starts = tally.points(x, x.pieces, own=False) or 0
-        iterations = tally.points(x, [(*p, *x.own) for p in x.pieces]) or 0
-        extent = x.box[1] - x.box[0] + 1
-        found.append(Inner(x.node.var.name, getattr(origin, "stage", ""), x.node.kind, extent, starts, iterations))
+    busy: dict[Loop, bool] = {}  # loops with statements of their own -> are they scalar
+    for s in reader.sites:
+        if s.store:
+            loop = _counting(s.loop)
+            if s.lanes > 1 or s.loop is not loop and _vector(s.loop):
+                found.append(_virtual(s, reader, tally))
+            busy[loop] = busy.get(loop, True) and s.lanes == 1
+    for x, scalar in busy.items():
+        if x.node is not None and scalar and not any(_counts(c) for c in x.children):
+            starts = tally.points(x, x.pieces, own=False) or 0
+            iterations = tally.points(x, [(*p, *x.own) for p in x.pieces]) or 0
+            extent = x.box[1] - x.box[0] + 1
+            stage = getattr(x.node.origin, "stage", "")
+            found.append(Inner(x.node.var.name, stage, x.node.kind, extent, starts, iterations))
     return found
 
 
-def _guards(reader: Reader, tally: Tally) -> list[Asked]:
-    from .forms import short
+def _virtual(s: Site, reader: Reader, tally: Tally) -> Inner:
+    """The loop that a vector statement stands for."""
+    times = tally.points(s.loop, s.loop.pieces if s.node.mask is not None else s.pieces) or 0
+    if s.lanes == 1:  # the loop is still there
+        extent = s.loop.box[1] - s.loop.box[0] + 1
+        return Inner(_name(s.loop), _stage(s), "vector", extent, times // max(extent, 1), times)
+    return Inner("", _stage(s), "vector", s.lanes, times, times * s.lanes)
 
+
+def _vector(loop: Loop) -> bool:
+    return loop.node is not None and loop.node.kind == "vectorized"
+
+
+def _counts(loop: Loop) -> bool:
+    """A loop that costs something to run, or holds one."""
+    return (loop.node is not None and loop.node.kind not in ("unrolled", "vectorized")) or any(
+        _counts(c) for c in loop.children
+    )
+
+
+def _counting(loop: Loop) -> Loop:
+    """The loop itself, or the one around it that is not unrolled."""
+    while loop.parent is not None and loop.node is not None and loop.node.kind in ("unrolled", "vectorized"):
+        loop = loop.parent
+    return loop
+
+
+def _guards(reader: Reader, tally: Tally) -> list[Asked]:
     found = []
     for g in reader.guards:
         times = tally.points(g.loop, g.pieces) or 0

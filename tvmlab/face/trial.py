@@ -129,7 +129,7 @@ _modules: OrderedDict[tuple[str, ...], tuple[Trace, Module, float]] = OrderedDic
 
 def compiled(asked: Mapping[str, Any], chosen: Options) -> tuple[Trace, Module, float]:
     """The module of a trace for a target, and the seconds it took to compile (when it was)."""
-    key = (asked["key"], chosen.target, json.dumps(asked["args"]))
+    key = (asked["key"], chosen.target, str(chosen.threads), json.dumps(asked["args"]))  # a module has its thread count
     found = _modules.get(key)
     if found is not None:
         _modules.move_to_end(key)

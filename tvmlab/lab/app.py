@@ -10,19 +10,22 @@ import json
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from ..analysis import machine as machines
+from ..core import hooks
 from ..core.error import LabError
 from ..expr.tensor import Tensor
 from ..face.api import as_target, create_schedule, need_arguments, need_schedule, refuse_lost
 from ..face.document import Document
 from ..face.handle import Schedule
 from ..face.verdict import arguments
+from ..schedule.trace import Trace
 from ..view import actions, acts, frame, payload, pictures, sources, steps, still, story
-from . import panel, requests, saving, selecting, workloads
+from . import magic, panel, requests, saving, selecting, workloads
 from .heading import heading
 from .later import Later
 from .runs import Runs
@@ -74,6 +77,7 @@ class Lab:
         self._open(Document.of(schedule), args)
         self.selection = selecting.first(self.schedule.state)
         LABS[self.id] = self
+        magic.here()
 
     def _open(self, document: Document, args: Sequence[Any] | None) -> None:
         """Look at this document from now on."""
@@ -85,6 +89,13 @@ class Lab:
         self.document = document
         self.args = list(args) if args is not None else None
         self._unobserve = document.observe(self._document_changed)
+
+    def open(self, document: Document, said: str = "") -> None:
+        """Look at another history from now on: that of a cell that was run again."""
+        with self.acting():
+            self._open(document, None)
+            if said:
+                self.say(said)
 
     # ------------------------------------------------------------ looking
 
@@ -127,12 +138,22 @@ class Lab:
 
     @property
     def frame(self) -> payload.Frame:
-        return frame.frame(self.schedule.trace)
+        return frame.of(self.document)
 
     def observe(self, f: Callable[[Lab], Any]) -> Callable[[], None]:
         """`f(lab)` after every change; returns how to stop it."""
         self._observers.append(f)
         return lambda: self._observers.remove(f) if f in self._observers else None
+
+    @property
+    def code(self) -> str:
+        """The steps as calls, in the person's names."""
+        return self.schedule.to_code()
+
+    @property
+    def program(self) -> str:
+        """Imports, expression and steps: runs in a fresh kernel."""
+        return self.head()["program"]
 
     # ------------------------------------------------------------ acting
 
@@ -268,6 +289,19 @@ class Lab:
         self.later("story", SOON, self._show_story)
         self.later("still", QUIET, self._show_still)
 
+    def typed(self, trace: Trace | None, said: str = "", good: bool = True) -> None:
+        """Show what is being typed in the cell above, as far as it goes; None: what is. Nothing is taken."""
+        if self._widget is None:
+            return
+        if said and said != self._said["text"]:
+            self.say(said, "info" if good else "bad")
+        if trace is None:
+            self._show()
+            return
+        with self._widget.hold_sync():
+            self._widget.frame = frame.frame(trace)
+            self._widget.message = self._said
+
     def _show_actions(self) -> None:
         self._widget.actions = self.actions()
 
@@ -334,6 +368,11 @@ class Lab:
         path.write_text(self.html(mode), encoding="utf-8")
         return path
 
+    def snapshot(self) -> None:
+        """Write the still copy in the notebook anew, now."""
+        self.later.cancel("still")
+        self._show_still()
+
     def bundle(self) -> dict[str, Any]:
         """The still copy, for every kind of viewer."""
         found = self.saved()
@@ -388,3 +427,6 @@ def widget_class() -> Any:
 
 class MissingPackage(LabError, ImportError):
     """A package that only the lab needs."""
+
+
+hooks.put("lab", Schedule)(lambda schedule: partial(Lab, schedule))

@@ -109,11 +109,16 @@ def verdict_line(result: Mapping[str, Any], names: Sequence[str]) -> str:
         ratio, low, high = 1 / ratio, 1 / high, 1 / low
     interval = f"(95 % interval {low:.3g} to {high:.3g}; {result['rounds']} interleaved rounds)"
     if result["verdict"] in ("faster", "slower"):
-        text = f"{b} is {ratio:.3g}x {result['verdict']} than {a} {interval}"
+        text = f"{b} is {times(ratio)} {result['verdict']} than {a} {interval}"
     else:
-        text = f"{b} and {a} are the same within noise: {ratio:.3g}x {interval}"
+        text = f"{b} and {a} are the same within noise: {times(ratio)} {interval}"
     wrong = [n for n, c in zip(names, result["checks"], strict=True) if c["check"] == "wrong"]
     return text + "".join(f". {n} gives a wrong result" for n in wrong)
+
+
+def times(x: float) -> str:
+    """`1.83x`, `12.4x`, `2100x`"""
+    return f"{x:.3g}x" if x < 100 else f"{float(f'{x:.3g}'):.0f}x"
 
 
 ROWS: list[tuple[str, str]] = [
@@ -152,8 +157,8 @@ def worth(made: Worth, result: Mapping[str, Any]) -> None:
     if result["checks"][0]["check"] == "wrong":
         made["text"] = "without it the result is wrong"
     elif result["verdict"] == "faster":
-        made["text"] = f"worth {ratio:.3g}x"
+        made["text"] = f"worth {times(ratio or 1)}"
     elif result["verdict"] == "slower" and ratio:
-        made["text"] = f"costs {1 / ratio:.3g}x: faster without it"
+        made["text"] = f"costs {times(1 / ratio)}: faster without it"
     else:
         made["text"] = "no difference within noise"

@@ -118,7 +118,7 @@ def page(document: Document, mode: str = "live") -> str:
     if mode == "still":
         return PAGE.format(title=title, style="", body=still)
     module, style = ((STATIC / name).read_text(encoding="utf-8") for name in ("lab.js", "lab.css"))
-    body = LIVE.format(card=still, document=_inert(json.dumps(document)), module=_inert(module))
+    body = LIVE.format(card=still, document=json.dumps(document).replace("<", "\\u003c"), module=_inert(module))
     return PAGE.format(title=title, style=style, body=body)
 
 

@@ -29,7 +29,7 @@ export async function copyCode(found: Found): Promise<void> {
   const text = await code(found);
   if (text === null) return;
   Clipboard.copyToSystem(text);
-  Notification.info("The steps of the lab are on the clipboard.", { autoClose: 3000 });
+  say("The steps of the lab are on the clipboard.");
 }
 
 /** A new cell under the lab's. Cells of a person are not written over. */
@@ -57,6 +57,10 @@ export async function exportHtml(found: Found): Promise<void> {
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
+export function say(text: string): void {
+  Notification.info(text, { autoClose: 4000 });
+}
+
 /** The two runs to compare: the pinned one, and the newest other that is done. */
 export function pair({ lab }: Found): string[] | null {
   const done = lab.runs.filter((run) => run.state === "done");
@@ -69,7 +73,7 @@ export async function snapshot(line: Line): Promise<void> {
   const { error, written = 0 } = await line.ask({ kind: "snapshot" });
   if (error) return void Notification.error(error, { autoClose: 6000 });
   const what = written === 1 ? "The still copy of one lab was" : `The still copies of ${written} labs were`;
-  Notification.info(`${what} written. Save the notebook to keep ${written === 1 ? "it" : "them"}.`, { autoClose: 4000 });
+  say(`${what} written. Save the notebook to keep ${written === 1 ? "it" : "them"}.`);
 }
 
 /** Brings the cell of a lab into view. */

@@ -1,4 +1,5 @@
-// The commands of the palette. One that cannot act now says why, in its label's end and in its tooltip.
+// The commands of the palette. The palette hides what is disabled, and with it the reason: so a command that cannot act
+// now stays, with the reason in its label, and says it when it is chosen.
 import { ILayoutRestorer, type JupyterFrontEnd, type JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { ICommandPalette } from "@jupyterlab/apputils";
 import { INotebookTracker, NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
@@ -63,8 +64,11 @@ function addLabCommands(app: JupyterFrontEnd, labs: ILabs): void {
     app.commands.addCommand(id, {
       label: () => withReason(label, obstacle()),
       caption: () => withReason(what, obstacle()),
-      isEnabled: () => !obstacle(),
-      execute: async () => void (labs.current && (await run(labs.current))),
+      execute: async () => {
+        const reason = obstacle();
+        if (reason) acts.say(`${label}: ${reason}.`);
+        else await run(labs.current!);
+      },
     });
   }
 }
@@ -80,10 +84,10 @@ function addOpen(app: JupyterFrontEnd, labs: ILabs, tabs: Tabs): void {
   app.commands.addCommand(commands.open, {
     label: (args) => withReason("Open in a Tab", found(args) ? "" : NO_LAB),
     caption: "Shows the lab beside the notebook: a second view of the same one.",
-    isEnabled: (args) => found(args) !== null,
     execute: (args) => {
       const where = found(args);
       if (where) tabs.open(where);
+      else acts.say(`Open in a Tab: ${NO_LAB}.`);
     },
   });
 }
@@ -110,26 +114,31 @@ function addNotebookCommands(app: JupyterFrontEnd, labs: ILabs, tracker: INotebo
     label: (args) => (args.toolbar ? "Snapshot labs" : withReason("Snapshot All Labs", alive() ? "" : NO_LAB)),
     caption: "Writes still copies of all labs into the notebook, for GitHub and print",
     icon: (args) => (args.toolbar ? labIcon : undefined),
-    isEnabled: alive,
     isVisible: (args) => !args.toolbar || alive(),
-    execute: async () => void (labs.line && (await acts.snapshot(labs.line))),
+    execute: async () => {
+      if (labs.line && alive()) await acts.snapshot(labs.line);
+      else acts.say(`Snapshot All Labs: ${NO_LAB}.`);
+    },
   });
 
   const state = () => tracker.currentWidget?.content.model?.getMetadata("widgets");
   app.commands.addCommand(commands.clearState, {
     label: () => withReason("Clear the Saved Widget State", state() ? "" : "this notebook holds none"),
     caption: "Makes the file smaller; the still copies stay.",
-    isEnabled: () => Boolean(state()),
-    execute: () => tracker.currentWidget?.content.model?.deleteMetadata("widgets"),
+    execute: () => {
+      if (!state()) return acts.say("Clear the Saved Widget State: this notebook holds none.");
+      tracker.currentWidget?.content.model?.deleteMetadata("widgets");
+      acts.say("The saved widget state was cleared. Save the notebook to make its file smaller.");
+    },
   });
 
   app.commands.addCommand(commands.example, {
     label: "Insert an Example Cell",
     caption: "Puts a cell that opens a lab under the active one.",
-    isEnabled: () => tracker.currentWidget !== null,
     execute: () => {
       const panel = tracker.currentWidget;
-      if (panel) acts.addCell(panel, panel.content.activeCellIndex, settings.example);
+      if (!panel) acts.say("Insert an Example Cell: no notebook is open.");
+      else acts.addCell(panel, panel.content.activeCellIndex, settings.example);
     },
   });
 }

@@ -64,6 +64,7 @@ class LabOutput extends Panel implements IRenderMime.IRenderer {
   private async showLive(id: string): Promise<void> {
     if (this.model === id || this.isDisposed) return;
     this.clear();
+    this.addClass("tvx-live");
     this.model = id;
     this.addWidget(await liveView(this.notebook!, id));
   }
@@ -75,6 +76,7 @@ class LabOutput extends Panel implements IRenderMime.IRenderer {
 
   private showStill(): void {
     this.clear();
+    this.addClass("tvx-still");
     this.drawn = showDocument(this.body(), this.data);
   }
 
@@ -115,7 +117,7 @@ class LabOutput extends Panel implements IRenderMime.IRenderer {
     this.drawn = () => {};
     this.fold = null;
     this.model = "";
-    this.removeClass("tvx-empty");
+    for (const state of ["tvx-empty", "tvx-live", "tvx-still"]) this.removeClass(state);
     for (const child of [...this.widgets]) child.dispose();
   }
 }

@@ -1,6 +1,9 @@
 """Programs of traces: run where nothing else is, they give an equal trace."""
 
 import random
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -8,8 +11,10 @@ from tests import expr_fuzz
 from tests.pure.view import sketch
 from tests.traces import MORE, random_steps
 from tvmlab import te, tir
+from tvmlab.schedule.trace import Trace
 from tvmlab.view.program import program
 
+ROOT = Path(__file__).parents[3]
 SEEDS = range(60)
 
 
@@ -32,6 +37,14 @@ def test_random_schedules(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_expressions(seed):
     holds(expr_fuzz.Case(seed).schedule.trace)
+
+
+def test_it_runs_in_a_fresh_kernel():
+    trace = sketch.twelve().trace
+    text = program(trace) + "\nprint(s.trace.to_json())"
+    run = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, cwd=ROOT, timeout=60)
+    assert run.returncode == 0, run.stderr
+    assert Trace.from_json(run.stdout).same(trace)
 
 
 def test_how_it_reads(golden):
