@@ -7,6 +7,7 @@ at it with. It is complete without a browser; with one, `lab` as the last line o
 from __future__ import annotations
 
 import json
+import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -34,6 +35,7 @@ LABS: weakref.WeakValueDictionary[str, Lab] = weakref.WeakValueDictionary()  # b
 _numbers = count(1)
 FIRST: dict[str, Any] = {"name": "matmul", "shape": {"m": 512, "n": 512, "k": 512}}  # what a lab of nothing shows
 QUIET = 2.0  # seconds without an act until the still copy in the notebook is written anew
+SLICE = 0.02  # seconds of verdicts between two looks at what else there is to do
 SOON = 0.4  # until the packed history follows
 
 
@@ -304,7 +306,19 @@ class Lab:
             self._widget.message = self._said
 
     def _show_actions(self) -> None:
-        self._widget.actions = self.actions()
+        """Judge what may be done, a few verdicts at a time, so that whoever asks meanwhile is answered."""
+        self._judge(actions.actions_iter(self.schedule, self.selection), [])
+
+    def _judge(self, todo: Iterator[payload.Action], done: list[payload.Action]) -> None:
+        until = time.perf_counter() + SLICE
+        for item in todo:
+            done.append(item)
+            if time.perf_counter() > until:
+                self.later("actions", 0, lambda: self._judge(todo, done))
+                return
+        self._widget.actions = {
+            "ids": list(self.selection), "frame": self.frame["key"], "items": actions.in_order(done),
+        }  # fmt: skip
 
     def _show_story(self) -> None:
         self._widget.story = story.story(self.document)
