@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -210,6 +211,11 @@ class Lab:
             self.runs.wait(found)
         return self.runs.row(found)
 
+    def give(self, **arrays: Any) -> Lab:
+        """Run with these arrays, by the names of the inputs: `lab.give(A=a, B=b)`; with none, random ones again."""
+        self.runs.give(arrays or None)
+        return self
+
     def start_run(self, options: dict[str, Any] | None = None) -> str:
         """Put a run of this step into the queue; its id."""
         steps = [e for e in self.document.entries[: self.step] if not e.parked]
@@ -255,8 +261,15 @@ class Lab:
         self.selection = selecting.followed(self.selection, self.schedule.state)
         self._show()
         for f in list(self._observers):
-            f(self)
+            self._tell(f)
         panel.changed()
+
+    def _tell(self, f: Callable[[Lab], Any]) -> None:
+        """A person's function must not stand in the way of the lab: what goes wrong in it is said, and that is all."""
+        try:
+            f(self)
+        except Exception as e:
+            warnings.warn(f"{getattr(f, '__name__', f)}, which observes {self.name}, failed: {e!r}", stacklevel=4)
 
     def _runs_changed(self) -> None:
         if self._widget is not None:
