@@ -147,6 +147,13 @@ def test_a_large_one_without_numpy_is_checked_by_the_other_target():
     assert found["check"] == "ok" and found["reference"] == "NumPy of kernels/sort"
 
 
+@pytest.mark.parametrize("kernel", [{}, {"name": "no such"}, {"name": "nobody"}, {"name": "sort", "shape": {"x": 1}}])
+def test_a_gallery_that_does_not_know_the_expression_is_passed_over(kernel):
+    assert trial(tiled(), kernel=kernel)["check"] == "ok"
+    *_, out = kernels.get("sort").declare(op="cumsum", shape=(5, 7), how={"axis": 1})
+    assert "interpreter" in trial(te.create_schedule(out.op), kernel=kernel)["reference"]
+
+
 def test_variables_as_sizes_and_layouts():
     n = te.var("n")
     a = te.placeholder((n,), name="A")
@@ -197,8 +204,11 @@ def test_given_arrays_are_used():
         spec(tiled().trace, options({"inputs": "given"}))
 
 
-BAD = [{"repeats": 0}, {"repeats": 2.5}, {"rtol": float("nan")}, {"rtol": -1}, {"limit": 0}, {"threads": 10**6},
-       {"threads": True}, {"seed": -1}, {"inputs": "mine"}, {"target": None}, {"rounds": 2}, {"speed": 11}]  # fmt: skip
+BAD = [
+    {"repeats": 0}, {"repeats": 2.5}, {"rtol": float("nan")}, {"rtol": -1}, {"limit": 0}, {"threads": 10**6},
+    {"threads": True}, {"seed": -1}, {"inputs": "mine"}, {"target": None}, {"rounds": 2}, {"speed": 11},
+    {"kernel": 3}, {"sizes": 3},
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("bad", BAD, ids=str)

@@ -66,7 +66,7 @@ def spec(
     `given`: a person's arrays by name, used if `chosen.inputs` says so. `args`: the order of the arguments.
     """
     if chosen.inputs == "given" and given is None:
-        raise CallError("no-arrays", "no arrays were given", hint='lab.inputs = {"A": a, "B": b}')
+        raise CallError("no-arrays", "no arrays were given", hint='lab.runs.give({"A": a, "B": b})')
     arrays = None
     if chosen.inputs == "given":
         found = inputs.sized(trace, given)
@@ -337,7 +337,7 @@ def _library(it: Ready) -> dict[str, Any]:
     call, name = found
     try:
         times, _ = timed(call, 7, 2e-3, it.chosen.limit * NAIVE_SHARE, enough=0.5)
-    except (MemoryError, LabError):
+    except (MemoryError, LabError, ValueError, TypeError):
         return {}
     return {"baseline": float(np.median(times)), "baseline_name": name}
 

@@ -150,7 +150,9 @@ class Runs:
         """Options of the runs that follow. A bad one is refused with what is legal."""
         chosen = self._chosen(values)
         if chosen.inputs == "given" and self._given is None:
-            raise OptionError("option", "no arrays were given", legal=["random"], hint="give them first: A, B by name")
+            raise OptionError(
+                "option", "no arrays were given", legal=["random"], hint='lab.runs.give({"A": a}) gives them'
+            )
         self._options = chosen
         self._tell()
 
