@@ -19,6 +19,7 @@ from ..core.node import Bin, Cast, Const, Expr, Load, Var
 from ..core.text import show
 from ..core.walk import constant, substitute, variables, walk
 from ..expr.tensor import ComputeOp, Tensor
+from ..runtime.array import aligned
 from ..schedule.state import is_input
 from ..schedule.trace import Trace
 from .reference import BINARY
@@ -210,10 +211,20 @@ def _random(rng: Any, t: Tensor, shape: tuple[int, ...], most: int | None) -> Ar
     if dt.lanes(t.dtype) > 1:
         shape = (*shape, dt.lanes(t.dtype))
     if dt.is_float(kind):
-        return rng.uniform(-1, 1, shape).astype(kind)
+        return _floats(rng, shape, np.dtype(kind))
     high = 2 if dt.is_bool(kind) else 9 if most is None else max(1, most)
     low = -9 if dt.is_signed(kind) and most is None else 0
-    return rng.integers(low, high, shape).astype(kind)
+    return settled(rng.integers(low, high, shape), kind)
+
+
+def _floats(rng: Any, shape: tuple[int, ...], kind: Any) -> Array:
+    """Between -1 and 1, drawn in place."""
+    drawn = kind if kind.itemsize >= 4 else np.dtype("float32")
+    made = aligned(shape, drawn)
+    rng.random(out=made, dtype=drawn)
+    made *= 2
+    made -= 1
+    return made if drawn == kind else settled(made, kind)
 
 
 def index_limits(trace: Trace, args: Sized) -> dict[Tensor, int]:
@@ -235,11 +246,18 @@ def index_limits(trace: Trace, args: Sized) -> dict[Tensor, int]:
     return found
 
 
+def settled(a: Array, kind: Any) -> Array:
+    """A copy that starts at a cache line: where an array lies moves its times."""
+    made = aligned(a.shape, np.dtype(kind))
+    made[...] = a
+    return made
+
+
 def fresh(t: Tensor, shape: tuple[int, ...]) -> Array:
     """An output before a run, filled with what shows where nothing is written."""
     kind = np.dtype(dt.element(t.dtype))
     whole = (*shape, dt.lanes(t.dtype)) if dt.lanes(t.dtype) > 1 else shape
-    return np.full(whole, UNWRITTEN[kind.kind], kind)
+    return settled(np.broadcast_to(np.asarray(UNWRITTEN[kind.kind], kind), whole), kind)
 
 
 # ---------------------------------------------------------------- layouts

@@ -161,7 +161,7 @@ def ready(asked: Mapping[str, Any], report: Report, beside: Ready | None = None)
     trace, module, took = compiled(asked, chosen)
     given = asked["given"]
     args = inputs.sized(trace, given, chosen.sizes, inputs.ordered(trace, asked["args"]))
-    arrays = {t: given[t.name] for t in args.inputs} if given is not None else inputs.random(trace, args, chosen.seed)
+    arrays = _given(args, given) if given is not None else inputs.random(trace, args, chosen.seed)
     values: dict[Any, Any] = {**args.numbers}
     where: dict[Tensor, Any] = {}
     for t in (*args.inputs, *args.outputs):
@@ -179,6 +179,10 @@ def ready(asked: Mapping[str, Any], report: Report, beside: Ready | None = None)
     _set_threads(module, chosen.threads)
     call = module.runner(*(values[x] for x in args.order))
     return Ready(trace, args, chosen, module, took, values, call, where, arrays)
+
+
+def _given(args: Sized, given: Mapping[str, Any]) -> dict[Tensor, Any]:
+    return {t: inputs.settled(given[t.name], given[t.name].dtype) for t in args.inputs}
 
 
 def _shared(beside: Ready | None, t: Tensor, shape: tuple[int, ...]) -> Any:
