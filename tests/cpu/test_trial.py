@@ -272,3 +272,24 @@ def test_layouts_of_inputs_and_outputs_are_followed():
     it = ready(asked, lambda content: None)
     found, note = _writers(it, it.args.outputs[0], (9, 3))
     assert found[-1] == "C: axis0 = 1, j = 3, axis2 = 1, k = 0..19" and note == ""
+
+
+def test_tensors_without_dimensions_without_elements_and_with_strange_names():
+    a = te.placeholder((), name="A")
+    b = te.compute((), lambda: a() * 2, name="B")
+    assert trial(te.create_schedule(b.op))["size"] == "A[] B[]"
+    a = te.placeholder((0, 3), name="A")
+    b = te.compute((0, 3), lambda i, j: a[i, j] * 2, name="B")
+    assert "no elements" in trial(te.create_schedule(b.op))["worst"]
+    a = te.placeholder((4,), name='a "q" <b>😀')
+    b = te.compute((4,), lambda i: a[i] * 2, name="constructor")
+    assert trial(te.create_schedule(b.op))["size"] == 'a "q" <b>😀[4] constructor[4]'
+
+
+def test_two_inputs_of_one_name():
+    a, b = te.placeholder((4,), name="A"), te.placeholder((4,), name="A")
+    c = te.compute((4,), lambda i: a[i] * 2 + b[i], name="A")
+    s = te.create_schedule(c.op)
+    assert trial(s)["check"] == "ok"
+    with pytest.raises(CallError, match="called A"):
+        trial(s, inputs="given", given={"A": np.ones(4, "float32")})
