@@ -21,7 +21,7 @@ class OptionError(LabError, ValueError):
 @dataclass(frozen=True)
 class Options:
     """`target`: a target with its options, as text. `threads`: 0 means all. `repeats`: times that are taken, and
-    `enough`: seconds after which five will do.
+    `enough`: seconds after which three will do.
 
     `min_ms`: a repeat is as many runs as last so long. `limit`: seconds for the whole trial. `seed`: of random inputs.
     `rtol`, `atol`: 0 means by the type and the number of additions. `inputs`: `random`, or `given` (a person's arrays).

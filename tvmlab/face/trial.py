@@ -41,7 +41,7 @@ from .writers import writers
 Report = Callable[[Any], None]
 PACKAGE = __name__.split(".", 1)[0]
 KEPT = 64  # modules
-FEW = 5  # repeats, from which on a median says something
+FEW = 3  # repeats, from which on a median says something
 NAIVE_SHARE = 0.1  # of the limit that the unscheduled program may take
 
 

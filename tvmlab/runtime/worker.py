@@ -359,7 +359,7 @@ def _command(entry: str, **what: Any) -> list[str]:
     if not sys.executable:
         raise OSError("this Python does not say where its program is")
     given = json.dumps({"path": [str(p) for p in sys.path], **what})
-    return [sys.executable, "-c", BOOT.format(f"{__package__}.child", entry), given]
+    return [sys.executable, "-P", "-c", BOOT.format(f"{__package__}.child", entry), given]
 
 
 def _started(memory: int, preload: list[str]) -> _Child:
