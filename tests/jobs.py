@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import sys
 import time
 from typing import Any
@@ -52,6 +53,12 @@ def hang(report: Any) -> None:
     report("on")
     while True:
         pass
+
+
+def hold(report: Any) -> None:
+    """Forty letters that the engine tries in all combinations, in C, with no other thread let in."""
+    report("on")
+    re.match("(a+)+$", "a" * 40 + "b")
 
 
 def chatter(report: Any) -> None:

@@ -51,6 +51,7 @@ _MODULES: dict[str, str] = {
 
 # what a notebook shows of schedules, tensors, programs: loaded when one is shown
 hooks.later(lambda: import_module("tvmlab.view.rich"))
+hooks.later(lambda: import_module("tvmlab.lab.app"))  # s.lab()
 
 
 def __getattr__(name: str) -> Any:
@@ -63,6 +64,11 @@ def __getattr__(name: str) -> Any:
         raise _unknown(name)
     globals()[name] = value  # the next look-up does not come here
     return value
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext tvmlab`: the cell magic `%%schedule`."""
+    import_module("tvmlab.lab.magic").register(shell)
 
 
 def __dir__() -> list[str]:

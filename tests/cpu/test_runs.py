@@ -10,11 +10,13 @@ import tests.jobs  # noqa: F401  # registers the packed functions
 from tests.cpu.test_trial import calls, matmul, tiled, wrong_gemv
 from tests.payloads import complaints
 from tvmlab.core.error import CallError, LabError
+from tvmlab.face.document import Document
 from tvmlab.lab.runs import Runs
 from tvmlab.runtime.worker import Worker
 from tvmlab.view import payload
+from tvmlab.view.frame import frame
 
-QUICK = {"repeats": 3, "min_ms": 0.0, "rounds": 5, "limit": 120.0}
+QUICK = {"repeats": 3, "min_ms": 0.0, "rounds": 5, "limit": 120.0, "baseline": False}
 
 
 @pytest.fixture(scope="module")
@@ -194,3 +196,60 @@ def test_a_listener_that_fails_stops_nothing(worker):
     runs.close()
     with pytest.raises(LabError, match="closed"):
         runs.run(tiled().trace)
+
+
+# ---------------------------------------------------------------- what steps are worth
+
+
+def test_each_step_is_measured_without_or_says_why_not(runs):
+    document = Document.of(tiled())
+    before = document.to_json()
+    runs.ablate(document)
+    assert [w["id"] for w in runs.payload()["ablation"]] == [e.id for e in document.entries]
+    assert runs.wait("ablate", 120)
+    found = {e.label: w for e, w in zip(document.entries, runs.payload()["ablation"])}
+    texts = [w["text"] for w in found.values()]
+    assert texts[0].startswith("cannot be removed: steps 3, 4, 5 need it")  # the tile
+    measured = [w for w in found.values() if w["ratio"] is not None]
+    assert len(measured) == 3 and all(w["low"] <= w["ratio"] <= w["high"] for w in measured)
+    assert "..." not in texts and document.to_json() == before
+
+
+def test_only_steps_in_force_are_taken_out(runs):
+    document = Document.of(tiled())
+    document.jump(2)
+    runs.ablate(document)
+    assert len(runs.payload()["ablation"]) == 2
+    runs.cancel("ablate")
+    assert runs.wait("ablate", 60) and "cancelled" in {w["text"] for w in runs.payload()["ablation"]}
+
+
+def test_a_step_that_changes_nothing_is_not_measured(runs):
+    s, c, k = matmul()
+    s[c].vectorize(c.op.axis[1])
+    s[c].vectorize(c.op.axis[1])
+    runs.ablate(Document.of(s))
+    assert runs.wait("ablate", 120)
+    assert [w["text"] for w in runs.payload()["ablation"]] == ["changes nothing"] * 2
+
+
+def test_reasons_are_given_for_a_difference_only(runs, monkeypatch):
+    """The times are made up: what is tested is what is said of them."""
+    a, b = runs.run(matmul(256)[0].trace, "start"), runs.run(tiled(256).trace, "tiled")
+    runs.wait()
+    real = runs._worker().run
+
+    def made_up(function, *args, **options):
+        outcome = real(function, *args, **options)
+        outcome.value.update(ratio=ratio, low=ratio * 0.9, high=ratio * 1.1, verdict=verdict)
+        return outcome
+
+    monkeypatch.setattr(runs._worker(), "run", made_up)
+    for ratio, verdict, explained in [(9.0, "faster", True), (1.0, "same within noise", True), (0.1, "slower", False)]:
+        runs.compare(a, b)
+        runs.wait()
+        found = runs.payload()["comparison"]
+        assert found["explained"] == explained and "tiled" in found["text"]
+        assert bool(found["reasons"]) == (ratio != 1.0) or not explained
+        ids = {r["id"] for t in (a, b) for r in frame(runs.trace(t))["tree"]}
+        assert {r["show"] for r in found["reasons"]} <= ids | {""}

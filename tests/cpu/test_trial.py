@@ -10,7 +10,7 @@ from tvmlab import kernels, te, tir
 from tvmlab.core import packed
 from tvmlab.core.error import CallError, LabError
 from tvmlab.face.options import OptionError, options
-from tvmlab.face.trial import compare, fingerprint, measure_one, spec
+from tvmlab.face.trial import _writers, compare, fingerprint, measure_one, ready, spec
 
 QUICK = {"repeats": 3, "min_ms": 0.0}
 
@@ -251,3 +251,14 @@ def test_a_function_of_the_notebook_only_is_refused():
     packed.register("test.trial.mine", f, override=True)
     with pytest.raises(LabError, match="test.trial.mine"):
         spec(calls("test.trial.mine").trace, options())
+
+
+def test_layouts_of_inputs_and_outputs_are_followed():
+    s, c, k = matmul(20)
+    s[c].transform_layout(lambda i, j: [i // 8, j, i % 8])
+    s[s.stages[0]].transform_layout(lambda i, j: [j, i])
+    asked = spec(s.trace, options({**QUICK, "seed": 3}))
+    assert measure_one(asked, lambda content: None)["check"] == "ok"
+    it = ready(asked, lambda content: None)
+    found, note = _writers(it, it.args.outputs[0], (9, 3))
+    assert found[-1] == "C: axis0 = 1, j = 3, axis2 = 1, k = 0..19" and note == ""

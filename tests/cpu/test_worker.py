@@ -78,6 +78,7 @@ def test_a_crash_is_a_value_and_the_next_job_runs(worker, name, signal_name, wor
 
 def test_an_endless_loop_is_ended_at_its_limit(worker):
     assert worker.run(job("hang"), limit=0.3).kind == "timeout"
+    assert worker.run(job("hold"), limit=0.3).kind == "timeout"
     assert worker.run(job("chatter"), limit=0.3).kind == "timeout"
     assert worker.run(job("add"), 1, 1).value == 2
 
@@ -149,17 +150,18 @@ from tvmlab.runtime.worker import Worker
 w = Worker(preload=("numpy", "tests.jobs"), fork=sys.argv[1] == "True")
 w.warm()
 print(w.pid, w._nursery.process.pid if w._nursery else w.pid, flush=True)
-w.run("tests.jobs:hang", limit=3600)
+w.run("tests.jobs:" + sys.argv[2], limit=3600)
 """
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
-@pytest.mark.parametrize("fork", WAYS)
-def test_children_end_with_a_kernel_that_is_killed(fork):
-    kernel = subprocess.Popen([sys.executable, "-c", HOLDS, str(fork)], stdout=subprocess.PIPE, text=True)
+@pytest.mark.parametrize("fork, busy", [(True, "hang"), (True, "hold"), (False, "hang")])
+def test_children_end_with_a_kernel_that_is_killed(fork, busy):
+    kernel = subprocess.Popen([sys.executable, "-c", HOLDS, str(fork), busy], stdout=subprocess.PIPE, text=True)
     assert kernel.stdout is not None
     pids = [int(x) for x in kernel.stdout.readline().split()]
     assert all(map(alive, pids))
+    time.sleep(0.2)  # the job has begun
     kernel.send_signal(signal.SIGKILL)
     kernel.wait()
     kernel.stdout.close()

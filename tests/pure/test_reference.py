@@ -113,3 +113,16 @@ def test_arithmetic_is_counted_from_the_expression():
     a = te.placeholder((10,), name="A")
     b = te.compute((10,), lambda i: te.exp(a[i]) * 2 + tir.if_then_else(a[i] < 1, a[i], 0), name="B")
     assert flops(operations(create_schedule(b.op).trace), {}) == 10 * 3
+
+
+def test_wide_sums_are_made_in_double_precision():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0.5, 1, (3, 40_000)).astype("float32")
+    exact = np.einsum("ik,jk->ij", x.astype("float64"), x.astype("float64")).astype("float32")
+    a = te.placeholder(x.shape, name="A")
+    r, q = te.reduce_axis((0, 40_000), name="r"), te.reduce_axis((0, 40_000), name="q")
+    product = te.compute((3, 3), lambda i, j: te.sum(a[i, r] * a[j, r], axis=r), name="P")
+    total = te.compute((3,), lambda i: te.sum(a[i, q], axis=q), name="T")
+    (p, t), _ = results([product, total], {a: x}, True)
+    np.testing.assert_array_equal(p, exact)
+    np.testing.assert_array_equal(t, x.astype("float64").sum(axis=1).astype("float32"))

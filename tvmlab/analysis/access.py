@@ -113,6 +113,7 @@ class Block:
     flops: int = 0
     stage: str = ""
     lanes: int = 0  # of the widest statement that computes
+    calls: int = 0  # of the flops, mathematical functions
 
 
 @dataclass(eq=False)
@@ -250,6 +251,7 @@ class Reader(Forms):
             self.doubt(f"what the function `{e.name}` does is not counted")
         elif dt.is_float(e.dtype) and e.name not in ("likely", "if_then_else"):
             self.computes(e.dtype)
+            self.block.calls += dt.lanes(e.dtype)
         for a in e.args:
             if not (isinstance(a, Call) and a.kind == "intrin") and a.dtype != "handle":
                 self.expr(a)

@@ -31,7 +31,7 @@ class Cache:
 
 @dataclass(frozen=True)
 class Machine:
-    """`ghz`: cycles of a core, 10^9 per second; `pipes`: vector instructions of floats per cycle, each two flops a lane.
+    """`ghz`: 10^9 cycles of a core per second; `pipes`: vector instructions of floats per cycle, two flops a lane each.
 
     `memory`: bytes per second that all cores together get from memory; one core gets at most `memory_one`.
     """

@@ -1,8 +1,8 @@
 """How fast a program may run on a machine: the traffic between its caches, the roofs, and the one that binds.
 
-The traffic follows from the footprints (a cache of full capacity, least recently used): the outermost loop of which one
-iteration fits into a cache keeps its data there from one iteration to the next, so that each of its runs brings in every
-line it touches once. Outside of it nothing is kept.
+The traffic follows from the footprints (a cache of full capacity, least recently used): the outermost loop of which
+one iteration fits into a cache keeps its data there from one iteration to the next, so that each of its runs brings in
+every line it touches once. Outside of it nothing is kept.
 """
 
 from __future__ import annotations

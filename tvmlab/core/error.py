@@ -72,6 +72,8 @@ def _own_lines(error: BaseException) -> Iterator[str]:
         place = "a cell" if "ipykernel_" in file or file.startswith("<ipython-input") else file
         inside = "" if function.startswith("<") else f", in {function}"
         (shown,) = traceback.StackSummary.extract([(frame, number)])
+        if (shown.line or "").startswith("get_ipython().run_cell_magic("):
+            continue  # IPython's own line for a cell with a magic: the cell's lines follow
         yield f"In {place}, line {number}{inside}:\n    {shown.line or '?'}"
 
 

@@ -202,11 +202,10 @@ class Schedule(Shown):
         return pipeline.problems(self.state)
 
     def lab(self, args: Sequence[Any] | None = None, **options: Any) -> Any:
-        """The Schedule Lab around this schedule: `s.lab([A, B, C])`. What is done in it is done here, and the reverse."""
-        open_lab = hooks.find("lab", Schedule)
-        if open_lab is None:  # a part of the package was taken out
-            raise LabError("no-lab", "tvmlab.lab is not there: install tvmlab as a whole")
-        return open_lab(self)(self, args, **options)
+        """The Schedule Lab around this schedule: what is done in it is done here, and the reverse."""
+        around = hooks.find("lab", Schedule)
+        assert around is not None  # tvmlab.lab puts it there
+        return around(self)(args, **options)
 
     def to_code(self) -> str:
         """The steps as code, in the classic calls and the person's names."""

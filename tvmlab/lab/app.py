@@ -10,26 +10,29 @@ import json
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from ..analysis import machine as machines
+from ..core import hooks
 from ..core.error import LabError
 from ..expr.tensor import Tensor
 from ..face.api import as_target, create_schedule, need_arguments, need_schedule, refuse_lost
 from ..face.document import Document
 from ..face.handle import Schedule
 from ..face.verdict import arguments
+from ..schedule.trace import Trace
 from ..view import actions, acts, frame, payload, pictures, sources, steps, still, story
-from . import panel, requests, saving, selecting, workloads
+from . import magic, panel, requests, saving, selecting, workloads
 from .heading import heading
 from .later import Later
 from .runs import Runs
 
 LABS: weakref.WeakValueDictionary[str, Lab] = weakref.WeakValueDictionary()  # by id: what the panel lists
 _numbers = count(1)
-FIRST = {"name": "matmul", "shape": {"m": 512, "n": 512, "k": 512}}  # what a lab of nothing shows
+FIRST: dict[str, Any] = {"name": "matmul", "shape": {"m": 512, "n": 512, "k": 512}}  # what a lab of nothing shows
 QUIET = 2.0  # seconds without an act until the still copy in the notebook is written anew
 SOON = 0.4  # until the packed history follows
 
@@ -55,6 +58,7 @@ class Lab:
             args = workloads.declare(FIRST["name"], FIRST["shape"])
             schedule = create_schedule(args[-1].op)
         need_schedule(schedule, "Lab")
+        assert schedule is not None
         self.number = next(_numbers)
         self.id, self.name = f"lab-{self.number}", name or f"lab {self.number}"
         self.target = str(as_target(target))
@@ -63,6 +67,7 @@ class Lab:
         self.selection: list[str] = []
         self._said: payload.Message = {"n": 0, "text": "", "kind": "info", "card": None}
         self._observers: list[Callable[[Lab], Any]] = []
+        self._unobserve: Callable[[], None] = lambda: None
         self._quiet = False  # an act of this lab is on: what it changes is sent at its end
         self._widget: Any = None
         self._companion: Any = None
@@ -74,17 +79,24 @@ class Lab:
         self._open(Document.of(schedule), args)
         self.selection = selecting.first(self.schedule.state)
         LABS[self.id] = self
+        magic.here()
 
     def _open(self, document: Document, args: Sequence[Any] | None) -> None:
         """Look at this document from now on."""
         if args is not None:
             need_arguments(args, "Lab")
             refuse_lost(document.schedule, args)
-        if getattr(self, "_unobserve", None) is not None:
-            self._unobserve()
+        self._unobserve()
         self.document = document
         self.args = list(args) if args is not None else None
         self._unobserve = document.observe(self._document_changed)
+
+    def open(self, document: Document, said: str = "") -> None:
+        """Look at another history from now on: that of a cell that was run again."""
+        with self.acting():
+            self._open(document, None)
+            if said:
+                self.say(said)
 
     # ------------------------------------------------------------ looking
 
@@ -127,12 +139,22 @@ class Lab:
 
     @property
     def frame(self) -> payload.Frame:
-        return frame.frame(self.schedule.trace)
+        return frame.of(self.document)
 
     def observe(self, f: Callable[[Lab], Any]) -> Callable[[], None]:
         """`f(lab)` after every change; returns how to stop it."""
         self._observers.append(f)
         return lambda: self._observers.remove(f) if f in self._observers else None
+
+    @property
+    def code(self) -> str:
+        """The steps as calls, in the person's names."""
+        return self.schedule.to_code()
+
+    @property
+    def program(self) -> str:
+        """Imports, expression and steps: runs in a fresh kernel."""
+        return self.head()["program"]
 
     # ------------------------------------------------------------ acting
 
@@ -268,6 +290,19 @@ class Lab:
         self.later("story", SOON, self._show_story)
         self.later("still", QUIET, self._show_still)
 
+    def typed(self, trace: Trace | None, said: str = "", good: bool = True) -> None:
+        """Show what is being typed in the cell above, as far as it goes; None: what is. Nothing is taken."""
+        if self._widget is None:
+            return
+        if said and said != self._said["text"]:
+            self.say(said, "info" if good else "bad")
+        if trace is None:
+            self._show()
+            return
+        with self._widget.hold_sync():
+            self._widget.frame = frame.frame(trace)
+            self._widget.message = self._said
+
     def _show_actions(self) -> None:
         self._widget.actions = self.actions()
 
@@ -296,7 +331,8 @@ class Lab:
         yield pictures.Point("start", self.document.trace_at(0), measured.get(""), self.step == 0)
         for n, entry in enumerate(self.document.entries, 1):
             if not entry.parked:
-                yield pictures.Point(f"{n} {entry.label}", self.document.trace_at(n), measured.get(entry.id), n == self.step)
+                trace, seconds = self.document.trace_at(n), measured.get(entry.id)
+                yield pictures.Point(f"{n} {entry.label}", trace, seconds, n == self.step)
 
     # ------------------------------------------------------------ saved and still
 
@@ -333,6 +369,11 @@ class Lab:
         path = Path(path)
         path.write_text(self.html(mode), encoding="utf-8")
         return path
+
+    def snapshot(self) -> None:
+        """Write the still copy in the notebook anew, now."""
+        self.later.cancel("still")
+        self._show_still()
 
     def bundle(self) -> dict[str, Any]:
         """The still copy, for every kind of viewer."""
@@ -388,3 +429,6 @@ def widget_class() -> Any:
 
 class MissingPackage(LabError, ImportError):
     """A package that only the lab needs."""
+
+
+hooks.put("lab", Schedule)(lambda schedule: partial(Lab, schedule))

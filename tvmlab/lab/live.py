@@ -101,7 +101,7 @@ def chosen(name: str, last: Any, before: Seen, namespace: Mapping[str, Any]) -> 
 
 
 def evaluate(text: str, namespace: Mapping[str, Any], limit: float = LIMIT) -> Live:
-    """The schedule that the text (of a whole cell) makes in a copy of the namespace; nothing of the real one changes."""
+    """The schedule that the text (of a whole cell) makes in a copy of the namespace; the real one stays as it is."""
     begun = time.perf_counter()
     made: Live
     try:

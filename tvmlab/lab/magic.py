@@ -31,11 +31,13 @@ from __future__ import annotations
 import ast
 import sys
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
 from ..core.error import LabError
 from ..face.document import Document
 from ..face.handle import Schedule
+from ..face.origins import cell_number
 from ..schedule.trace import Trace
 from ..view.diff import diff
 from ..view.frame import frame
@@ -84,7 +86,7 @@ def execute(shell: Any, cell: str) -> Any:
     after showing it where it is not what the lab shows."""
     __tracebackhide__ = True
     text = "\n" + shell.transform_cell(cell)  # the magic stands in the first line
-    file = shell.compile.cache(text, shell.execution_count, raw_code=f"%%schedule\n{cell}")
+    file = shell.compile.cache(text, _number(shell), raw_code=f"%%schedule\n{cell}")
     tree = ast.parse(text, file)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, file, "exec"), shell.user_ns)  # noqa: S102
@@ -96,6 +98,17 @@ def execute(shell: Any, cell: str) -> Any:
     return value
 
 
+def _number(shell: Any) -> int:
+    """The execution count of the cell that runs the magic: the counter itself is one further already."""
+    at: FrameType | None = sys._getframe(1)
+    while at is not None:
+        found = cell_number(at.f_code.co_filename)
+        if found is not None:
+            return found
+        at = at.f_back
+    return int(shell.execution_count)
+
+
 def cell_id(shell: Any) -> str:
     """The id of the cell that runs, where the front end tells it."""
     parent = shell.get_parent() if hasattr(shell, "get_parent") else {}
@@ -105,14 +118,14 @@ def cell_id(shell: Any) -> str:
 
 def lab_of(cell: str, schedule: Schedule, name: str) -> Any:
     """The lab under the cell: the one that is there already goes on with the schedule."""
-    from .app import Lab
+    from .app import LABS, Lab
 
     lab = CELLS.labs.get(cell)
-    if lab is None:
+    if lab is None or lab.id not in LABS:  # the first time; or it was closed
         lab = Lab(schedule, name=name)
     elif lab.schedule is not schedule:
         said = "" if schedule.document is not None else lab.document.rerun(schedule)
-        lab.open(Document.of(schedule), said)
+        lab.open(Document.of(schedule), f"The cell was run again. {said}".strip())
     CELLS.put(cell, lab)
     return lab
 
@@ -135,7 +148,7 @@ def answer(data: Any, namespace: dict[str, Any]) -> dict[str, Any]:
     if data.get("kind") == "stop":
         CELLS.good.pop(cell, None)
         if lab is not None:
-            lab.typed(None)
+            lab.typed(None, "The schedule as it is: nothing was taken of what was typed.")
         return {"re": seq, "cell": cell, "lab": "" if lab is None else lab.id}
     found = evaluate(str(data.get("text", "")), namespace)
     return {"re": seq, "cell": cell, **told(cell, lab, found)}
@@ -153,7 +166,7 @@ def told(cell: str, lab: Any, found: Live) -> dict[str, Any]:
         trace = CELLS.good.get(cell)
     state = "none" if trace is None else "good" if found.problem is None else "kept"
     shown = None if trace is None else frame(trace)
-    old = frame(lab.schedule.trace)["loops"] if lab is not None else []
+    changes = diff(frame(lab.schedule.trace)["loops"], shown["loops"]) if shown is not None and lab is not None else []
     error, said = None, "As typed; run the cell to take it."
     if found.problem is not None:
         p = found.problem
@@ -163,11 +176,18 @@ def told(cell: str, lab: Any, found: Live) -> dict[str, Any]:
         lab.typed(trace, said, found.problem is None)
     return {
         "lab": "" if lab is None else lab.id, "name": found.name, "state": state, "frame": shown,
-        "diff": diff(old, shown["loops"]) if shown is not None and lab is not None else [], "error": error, "said": said,
+        "diff": changes, "error": error, "said": said,
     }  # fmt: skip
 
 
 # ---------------------------------------------------------------- in IPython
+
+
+def here() -> None:
+    """Register with the IPython that runs us, if one does."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is not None:
+        register(shell)
 
 
 def register(shell: Any) -> None:

@@ -218,18 +218,16 @@ def explain(lab: Any, request: Request) -> Any:
 
 @handles("frame")
 def look(lab: Any, request: Request) -> Any:
-    """The frame after step `cursor`; `text`="diff": with the difference to what is looked at now."""
-    found = frame.frame(_trace(lab, request))
+    """The frame after step `cursor`, or of the pinned run (`what`="pinned"), else of what is looked at.
+
+    `text`="diff": with the difference to what is looked at now.
+    """
+    at = request.get("cursor")
+    pinned = lab.runs.pinned_trace() if request.get("what") == "pinned" else None
+    found = frame.frame(pinned) if pinned is not None else frame.of(lab.document, at)
     if request.get("text") != "diff":
         return {"frame": found, "diff": []}
     return {"frame": found, "diff": diff.diff(found["loops"], lab.frame["loops"])}
-
-
-def _trace(lab: Any, request: Request) -> Any:
-    """That of step `cursor`, of the pinned run (`what`="pinned"), or the one that is looked at."""
-    if request.get("what") == "pinned":
-        return lab.runs.pinned_trace() or lab.schedule.trace
-    return lab.document.trace_at(request["cursor"]) if "cursor" in request else lab.schedule.trace
 
 
 @handles("source")

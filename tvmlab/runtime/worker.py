@@ -35,6 +35,7 @@ from .child import read_frame, record, write_frame
 Kind = Literal["done", "error", "memory", "crash", "timeout", "cancelled", "lost"]
 FORKS = hasattr(os, "fork") and sys.platform != "darwin"
 NOT_STARTED = (OSError, EOFError, TimeoutError, subprocess.SubprocessError)
+PRELOAD = ("tvmlab.face.trial", "tvmlab.target.llvm", "tvmlab.target.interp", "numba")
 START_LIMIT = 120.0  # seconds for the first process to import everything
 BOOT = "import sys, json; a = json.loads(sys.argv[1]); sys.path[:] = a['path']; import {0} as c; c.{1}(a)"
 SIGNALS = {
@@ -74,7 +75,7 @@ class Worker:
     """
 
     def __init__(
-        self, memory: int | None = None, preload: Sequence[str] = ("tvmlab.face.trial",), fork: bool | None = None
+        self, memory: int | None = None, preload: Sequence[str] = PRELOAD, fork: bool | None = None
     ) -> None:
         self.memory = usual_memory() if memory is None else int(memory)
         self.preload, self.fork = list(preload), FORKS if fork is None else fork
@@ -341,7 +342,7 @@ def _receive(read: Any, inbox: SimpleQueue[Any], child: Any) -> None:
 def _command(entry: str, **what: Any) -> list[str]:
     if not sys.executable:
         raise OSError("this Python does not say where its program is")
-    given = json.dumps({"path": sys.path, **what})
+    given = json.dumps({"path": [str(p) for p in sys.path], **what})
     return [sys.executable, "-c", BOOT.format(f"{__package__}.child", entry), given]
 
 

@@ -206,7 +206,7 @@ class State:
     def owner(self, axis: IterVar) -> Stage | None:
         """The stage an axis belongs to (or once belonged to)."""
         for i in self.order:
-            if axis in self.stages[i].axes:
+            if any(a is axis for a in self.stages[i].axes):  # `in` would ask `==`, which builds expressions
                 return self.stages[i]
         return None
 

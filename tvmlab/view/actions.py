@@ -272,17 +272,6 @@ def _other(act: Act | None, primitive: str, args: dict[str, Any], verdict: Verdi
     return made
 
 
-def perform(document: Any, act: Mapping[str, Any], via: str = "widget") -> Any:
-    """Take the act in the history of a schedule (face/document.py). A recipe is taken whole, or not at all."""
-    schedule = document.schedule
-    primitive, args = decode(act, schedule.state)
-    if not primitive.startswith(recipes.PREFIX):
-        return document.apply(primitive, args, via=via)
-    with document.together(label(primitive)):
-        recipes.follow(primitive, args, schedule.state, lambda p, a: (document.apply(p, a, via=via), schedule.state))
-    return None
-
-
 def replace_text(move: Move, name: str) -> Move:
     return move if move.text else replace(move, text=label(name))
 
@@ -298,5 +287,5 @@ def call_text(trace: Trace, primitive: str, args: Mapping[str, Any]) -> str:
 
 __all__ = [
     "FIRST", "LIKELY", "ORDER", "act_action", "act_of", "action", "actions", "actions_iter", "decode", "decode_some",
-    "encode", "in_order", "params", "perform", "plain", "selection", "verdict_of",
+    "encode", "in_order", "params", "plain", "selection", "verdict_of",
 ]  # fmt: skip

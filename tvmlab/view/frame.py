@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 from ..core.deep import deep
 from ..core.error import LabError
 from ..core.program import Program
+from ..face.document import Document
 from ..face.verdict import arguments
 from ..lowering import pipeline
 from ..lowering.config import DEFAULT, Config
@@ -39,6 +40,13 @@ def frame(trace: Trace) -> Frame:
     if found is None:
         found = _FRAMES[trace.state] = _made(trace)
     return found
+
+
+def of(document: Document, cursor: int | None = None) -> Frame:
+    """The frame of a document at a place in its history (at its cursor without one), in the numbers of its steps."""
+    at = document.cursor if cursor is None else cursor
+    applied = [n for n, e in enumerate(document.entries[:at], 1) if not e.parked]
+    return numbered(frame(document.trace_at(at)), applied)
 
 
 def known(trace: Trace) -> Frame | None:

@@ -1,20 +1,39 @@
-"""What the head of a lab says of a schedule: its title, its equations, whether it is complete."""
+"""What the head of a lab says of a schedule: its title, its equations, whether it is complete, its code."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypedDict
 
 from ..core.node import Bin, Cast, Expr, IterVar, Load, Reduce
 from ..core.text import show
 from ..expr.tensor import ComputeOp, Operation
-from ..face.document import Document
 from ..schedule.state import is_input
 from ..schedule.trace import Trace
 from .frame import frame
 from .payload import Badge, Sign
+from .program import program
 from .rich import equation
 
 LONGEST = 240  # letters of an equation
+
+
+class Said(TypedDict):
+    """The part of payload.Head that the schedule alone decides."""
+
+    title: str
+    expression: list[str]
+    badge: Badge
+    calls: str
+    program: str
+
+
+def said(trace: Trace, variable: str = "s", parked: Sequence[str] = (), workload: str = "") -> Said:
+    """`variable`: what the schedule is called in code. `parked`: steps that no longer apply, each with its reason."""
+    return {
+        "title": title(trace, workload), "expression": expression(trace), "badge": badge(trace, parked),
+        "calls": trace.to_code(variable), "program": program(trace, variable),
+    }  # fmt: skip
 
 
 # ---------------------------------------------------------------- title
@@ -76,11 +95,8 @@ def expression(trace: Trace) -> list[str]:
     return [x if len(x) <= LONGEST else x[:LONGEST] + " ..." for x in lines]
 
 
-def badge(of: Trace | Document) -> Badge:
-    """ "legal", "2 things are open", "1 step no longer applies". Of a document: as it is at its cursor."""
-    trace = of if isinstance(of, Trace) else of.trace_at(of.cursor)
-    steps = () if isinstance(of, Trace) else of.entries[: of.cursor]
-    parked = [f"step {n}, {e.label or e.primitive}: {e.reason}" for n, e in enumerate(steps, 1) if e.parked]
+def badge(trace: Trace, parked: Sequence[str] = ()) -> Badge:
+    """ "legal", "2 things are open", "1 step no longer applies"."""
     shown = frame(trace)
     error = [shown["error"]["text"]] if "error" in shown else []
     owed = [] if error else shown["notes"]

@@ -15,48 +15,53 @@ from ..schedule.state import Stage, State
 
 Place = tuple[int, IterVar | None]  # the stage's index, and its axis; None: the stage itself
 
-_KNOWN: WeakKeyDictionary[State, tuple[dict[str, Place], dict[Place, str]]] = WeakKeyDictionary()
+
+
+class _Table:
+    def __init__(self, state: State) -> None:
+        self.places: dict[str, Place] = {}
+        self.names: dict[Place, str] = {}
+        self.home: dict[IterVar, int] = {}
+        stages = [state.stages[i] for i in sorted(state.order)]
+        for s in stages:
+            self.enter(s.name, (s.index, None))
+        for s in stages:
+            for a in s.axes:
+                self.enter(self.names[s.index, None] + s.path(a)[len(s.name) :], (s.index, a))
+        for axes in (lambda s: s.leaves, lambda s: s.axes):  # of the stage that runs it, if one does
+            for s in state.in_order:
+                for a in axes(s):
+                    self.home.setdefault(a, s.index)
+
+    def enter(self, wish: str, place: Place) -> None:
+        name, count = wish, 1
+        while name in self.places:
+            count += 1
+            name = f"{wish}#{count}"
+        self.places[name], self.names[place] = place, name
+
+
+_KNOWN: WeakKeyDictionary[State, _Table] = WeakKeyDictionary()
+
+
+def _table(state: State) -> _Table:
+    found = _KNOWN.get(state)
+    if found is None:
+        found = _KNOWN[state] = _Table(state)
+    return found
 
 
 def ids(state: State) -> Mapping[str, Place]:
     """id -> (stage index, axis or None). Axes that are loops no more (split, fused) are named too."""
-    return _both(state)[0]
+    return _table(state).places
 
 
 def id_of(state: State, stage: int | Stage, axis: IterVar | None = None) -> str:
     """The id of a stage, or of an axis of it; "" for what is not in the schedule."""
-    return _both(state)[1].get((stage.index if isinstance(stage, Stage) else stage, axis), "")
+    return _table(state).names.get((stage.index if isinstance(stage, Stage) else stage, axis), "")
 
 
 def axis_id(state: State, axis: IterVar) -> str:
     """The id of an axis, whichever stage it belongs to; "" for one that belongs to none."""
-    owner = state.owner(axis)
-    return "" if owner is None else id_of(state, owner, axis)
-
-
-def _both(state: State) -> tuple[dict[str, Place], dict[Place, str]]:
-    found = _KNOWN.get(state)
-    if found is None:
-        found = _KNOWN[state] = _named(state)
-    return found
-
-
-def _named(state: State) -> tuple[dict[str, Place], dict[Place, str]]:
-    places: dict[str, Place] = {}
-    names: dict[Place, str] = {}
-
-    def enter(wish: str, place: Place) -> None:
-        name, count = wish, 1
-        while name in places:
-            count += 1
-            name = f"{wish}#{count}"
-        places[name], names[place] = place, name
-
-    stages = [state.stages[i] for i in sorted(state.order)]
-    for s in stages:
-        enter(s.name, (s.index, None))
-    for s in stages:
-        for a in s.axes:
-            enter(names[s.index, None] + s.path(a)[len(s.name) :], (s.index, a))
-    return places, names
-
+    home = _table(state).home.get(axis)
+    return "" if home is None else id_of(state, home, axis)

@@ -14,7 +14,7 @@ from ..schedule.trace import Trace
 from . import tokens
 from .ids import Place, id_of
 from .makers import makers
-from .payload import Line, Span
+from .payload import Line
 
 
 @deep
@@ -89,5 +89,5 @@ def _guards(printed: list[tuple[int, str, Any]], found: list[Place | None]) -> l
 
 def plain(depth: int, text: str, finder: tokens.Finder = tokens.python) -> Line:
     """A line of text alone, its words marked."""
-    spans: list[Span] = finder(text)
+    spans = tokens.in_browser(text, finder(text))
     return {"d": depth, "t": text, "k": spans} if spans else {"d": depth, "t": text}

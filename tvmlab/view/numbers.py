@@ -14,6 +14,7 @@ from ..schedule.trace import Trace
 from .ids import axis_id
 from .payload import Level, Metrics
 
+_COUNTS: WeakKeyDictionary[Program, Counts | str] = WeakKeyDictionary()
 _FLOPS: WeakKeyDictionary[State, float | None] = WeakKeyDictionary()  # of unscheduled programs
 
 
@@ -39,7 +40,13 @@ def unknown(why: str) -> Metrics:
 
 
 def counted(program: Program) -> Counts | str:
-    """The counts, or why there are none."""
+    """The counts, or why there are none; counted once."""
+    if program not in _COUNTS:
+        _COUNTS[program] = _counted(program)
+    return _COUNTS[program]
+
+
+def _counted(program: Program) -> Counts | str:
     try:
         return count(program)
     except (LabError, ValueError, TypeError) as e:

@@ -37,7 +37,7 @@ class Row(TypedDict):
     spoken: str  # "loop i outer, extent 16, parallel, step 4"
 
 
-Span = tuple[int, int, str]  # start, end, class of the word: word mark number comment string
+Span = tuple[int, int, str]  # start, end (as a browser counts letters), class: word mark number comment string
 
 
 class Line(TypedDict):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..analysis.machine import Machine
+from ..analysis.roofline import traffic
 from ..core.error import LabError
 from ..face import recipes
 from ..face.handle import Schedule
@@ -13,15 +15,19 @@ from ..schedule.trace import Trace
 from .actions import explained, sign, verdict_of
 from .card import card
 from .diff import diff
-from .frame import frame
+from .frame import frame, program
+from .numbers import counted
 from .payload import Act, Delta, Frame, Level, Metrics, Preview
 from .words import label, why
 
 MOST_LEVELS = 4
 
 
-def preview(schedule: Schedule | Trace, act: Act) -> Preview:
-    """Of an act that is refused: the schedule as it is, and the card that says why."""
+def preview(schedule: Schedule | Trace, act: Act, machine: Machine | None = None) -> Preview:
+    """Of an act that is refused: the schedule as it is, and the card that says why.
+
+    `machine`: whose caches the traffic out of memory is modelled for; without one it is left out.
+    """
     trace = schedule if isinstance(schedule, Trace) else schedule.trace
     primitive, args, verdict = verdict_of(trace, act)
     old = frame(trace)
@@ -33,13 +39,23 @@ def preview(schedule: Schedule | Trace, act: Act) -> Preview:
     if verdict.kind == ILLEGAL:
         return made
     try:
-        new = frame(after(trace, primitive, args))
+        then = after(trace, primitive, args)
+        new = frame(then)
     except LabError as e:
         made["card"] = card(e, f"the loops after {primitive}")
         return made
     made["tree"], made["diff"] = new["tree"], diff(old["loops"], new["loops"])
-    made["deltas"] = deltas(old, new) if verdict.kind != OWES else []  # of a schedule that is whole
+    if verdict.kind != OWES:  # there are numbers of a schedule that is whole
+        made["deltas"] = deltas(old, new, _traffic(trace, machine), _traffic(then, machine))
     return made
+
+
+def _traffic(trace: Trace, machine: Machine | None) -> dict[str, float]:
+    """Modelled bytes that come out of each place behind the first cache."""
+    counts = counted(program(trace)) if machine is not None and "error" not in frame(trace) else ""
+    if isinstance(counts, str) or machine is None or counts.flops is None or counts.moved is None:
+        return {}
+    return {t.source: t.bytes for t in traffic(counts, machine)}
 
 
 def after(trace: Trace, primitive: str, args: Mapping[str, Any]) -> Trace:
@@ -52,12 +68,19 @@ def after(trace: Trace, primitive: str, args: Mapping[str, Any]) -> Trace:
 # ---------------------------------------------------------------- numbers, before and after
 
 
-def deltas(old: Frame, new: Frame) -> list[Delta]:
-    """Arithmetic, bytes moved, footprints, parallel tasks, vector width; nothing where there is no model."""
+def deltas(
+    old: Frame, new: Frame, before: Mapping[str, float] | None = None, after: Mapping[str, float] | None = None
+) -> list[Delta]:
+    """Arithmetic, bytes moved, traffic, footprints, parallel tasks, vector width; nothing where there is no model.
+
+    `before`, `after`: bytes that come out of each cache and of memory.
+    """
+    was, now = before or {}, after or {}
     a, b = old["metrics"], new["metrics"]
     found = [
         _share("arithmetic", a["flops"], b["flops"]),
         _share("bytes moved", _moved(a), _moved(b)),
+        *(_share(f"traffic from {x}", was.get(x), n) for x, n in now.items() if x == "memory" or was.get(x) != n),
         *_footprints(a["levels"], b["levels"]),
         _count("parallel tasks", a["tasks"], b["tasks"]),
         _count("vector width", a["lanes"], b["lanes"]),
@@ -106,7 +129,9 @@ def _footprints(old: Sequence[Level], new: Sequence[Level]) -> list[Delta]:
         if before == x["bytes"] or len(found) == MOST_LEVELS:
             continue
         better = None if before is None else x["bytes"] < before
-        text = size(x["bytes"]) if before is None else f"{size(before)} -> {size(x['bytes'])}"
+        text = size(x["bytes"])
+        if before is not None:
+            text = share(before, x["bytes"]) if size(before) == text else f"{size(before)} -> {text}"
         name = f"footprint of {x['name']}"
         found.append({"name": name, "before": before, "after": x["bytes"], "text": text, "better": better})
     return found

@@ -7,39 +7,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
+from ..face.document import Document
 from ..schedule.trace import Trace
-from .frame import frame, numbered
+from .frame import frame, of
 from .payload import Frame, Line, PackedFrame, Row, Story
 
 
-class History(Protocol):
-    """What of a document (face.document) a story is made from."""
-
-    @property
-    def entries(self) -> Sequence[Any]: ...
-
-    def trace_at(self, cursor: int) -> Trace: ...
-
-
-def story(history: Trace | History | Sequence[Trace]) -> Story:
+def story(history: Trace | Document | Sequence[Trace]) -> Story:
     """The frames before and after each step: of a document's current branch, of a trace, or of the traces given."""
     table = _Table()
     return {"frames": [table.pack(f) for f in frames(history)], "lines": table.lines, "rows": table.rows}
 
 
-def frames(history: Trace | History | Sequence[Trace]) -> Iterator[Frame]:
+def frames(history: Trace | Document | Sequence[Trace]) -> Iterator[Frame]:
     """One frame per cursor, 0 to the number of steps; a document's with the numbers its steps have there."""
     if isinstance(history, Trace):
         yield from (frame(history.prefix(n)) for n in range(len(history) + 1))
     elif isinstance(history, Sequence):
         yield from map(frame, history)
     else:
-        applied: list[int] = []
-        for n in range(len(history.entries) + 1):
-            applied += [n] if n and not history.entries[n - 1].parked else []
-            yield numbered(frame(history.trace_at(n)), applied)
+        yield from (of(history, n) for n in range(len(history.entries) + 1))
 
 
 def unpacked(told: Story, cursor: int) -> Frame:

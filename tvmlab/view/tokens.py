@@ -23,6 +23,16 @@ def python(text: str) -> list[Span]:
     return list(_python(text)) if len(text) <= LONGEST else list(_python(text[:LONGEST]))
 
 
+def in_browser(text: str, spans: list[Span]) -> list[Span]:
+    """The places as a browser counts them, where a letter such as an emoji is two."""
+    if text.isascii() or max(text, default="") <= "\uffff":
+        return spans
+    before = [0]
+    for letter in text:
+        before.append(before[-1] + 1 + (letter > "\uffff"))
+    return [(before[a], before[b], kind) for a, b, kind in spans]
+
+
 def _by(pattern: str) -> Finder:
     """A finder whose groups are named by their classes; `skip` is matched and left plain."""
     compiled = re.compile(pattern)
@@ -48,8 +58,8 @@ llvm = _by(
     rf"{NUMBER}"
 )
 asm = _by(
-    rf"(?P<comment>(?:\#|//|@\s).*)|{STRING}|(?P<word>^\s*\.[\w.]+|^[\w.$]+:)|(?P<mark>%[xyzk]mm\d+|\b[vq]\d+\.\w+)|"
-    r"(?P<skip>[%$.@][\w.@]+)|(?P<number>\$-?(?:0x[0-9A-Fa-f]+|\d+)\b|(?<![\w.])-?(?:0x[0-9A-Fa-f]+|\d+)\b)"
+    rf"(?P<comment>(?:\#|//|@\s).*)|{STRING}|(?P<word>^[\w.$]+:|^\s*\.[\w.]+)|(?P<mark>%[xyzk]mm\d+|\b[vq]\d+\.\w+)|"
+    r"(?P<number>\$-?(?:0x[0-9A-Fa-f]+|\d+)\b|(?<![\w.%])-?(?:0x[0-9A-Fa-f]+|\d+)\b)|(?P<skip>[%$.@][\w.@]+)"
 )
 c = _by(
     rf"(?P<comment>//.*|/\*.*?\*/)|{STRING}|"

@@ -86,7 +86,8 @@ class _Tree:
         chips = stage_chips(stage, f"at {called(self.state, at[1])}" if at is not None else where)
         chips += [f"stands for {n}" for n in self.stands_for(stage)]
         kind: Literal["input", "stage"] = "input" if is_input(stage) else "stage"
-        spoken = [f"{kind} {aloud(stage.called)}", f"shape {shape or 'one element'}", dtypes, *chips]
+        size = shape.replace(", ", " by ") or "one element"
+        spoken = [f"{kind} {aloud(stage.called)}", f"shape {size}", dtypes, *chips]
         return {
             "id": id_of(self.state, stage), "kind": kind, "level": level, "stage": id_of(self.state, stage),
             "name": stage.called, "extent": f"[{shape}] {dtypes}", "n": None, "tail": "", "reduce": False, "mark": "",
@@ -101,7 +102,7 @@ class _Tree:
         step = self.steps.get((stage.index, a), 0)
         spoken = [f"loop {aloud(name)}", f"extent {count}", "reduction" if a.iter_type == REDUCE else "", word]
         spoken += [c for c in chips if c.startswith(("pragma", "prefetch", "in order"))]
-        spoken += [f"does not divide: {tail}" if tail else ""]
+        spoken += [f"does not divide: {tail}" if "=" in tail else tail]
         return {
             "id": id_of(self.state, stage, a), "kind": "loop", "level": level, "stage": id_of(self.state, stage),
             "name": name, "extent": count, "n": n, "tail": tail, "reduce": a.iter_type == REDUCE, "mark": word,
@@ -124,7 +125,7 @@ class Places:
         self.at: dict[int, tuple[int, IterVar]] = {}
         for i, attach in kept.items():
             parent = kept.get(attach.stage) and state.stages[attach.stage]
-            if parent and attach.axis is not None and attach.axis in parent.leaves:
+            if parent and attach.axis is not None and any(a is attach.axis for a in parent.leaves):
                 self.at[i] = (attach.stage, attach.axis)
 
 

@@ -13,7 +13,7 @@ import { Messages } from "./messages";
 import { PicturesPane } from "./pictures/pane";
 import { useStore, type NarrowTab } from "./store";
 import { TreePane } from "./tree/pane";
-import { tabPanel, Tabs } from "./ui/tabs";
+import { tabPanel, Tabs, type Tab } from "./ui/tabs";
 
 export function App({ root }: { root: HTMLElement }) {
   const store = useStore();
@@ -36,12 +36,14 @@ export function App({ root }: { root: HTMLElement }) {
   );
 }
 
-const Schedule = () => (
-  <div class="tvl-column">
-    <TreePane />
-    <ActionsPane />
-  </div>
-);
+function Schedule() {
+  return (
+    <div class="tvl-column">
+      <TreePane />
+      <ActionsPane />
+    </div>
+  );
+}
 
 function Wide() {
   return (
@@ -57,41 +59,41 @@ const SIDES = [
   { id: "code", label: "Code" },
   { id: "pictures", label: "Pictures" },
 ];
+const ALL = [{ id: "schedule", label: "Schedule" }, ...SIDES, { id: "history", label: "History" }];
+const SHOWN = { schedule: Schedule, code: CodePane, pictures: PicturesPane, history: HistoryPane };
 
 function Medium() {
-  const { tab, uid } = useStore();
+  const { tab } = useStore();
   const side = tab.value === "pictures" ? "pictures" : "code";
-  const name = `${uid}-side`;
   return (
     <>
       <Schedule />
       <div class="tvl-side">
-        <Tabs label="Code or pictures" name={name} tabs={SIDES} current={side} onPick={(id) => (tab.value = id as NarrowTab)} />
-        <div class="tvl-side-panel" role="tabpanel" id={tabPanel(name)} aria-label={side}>
-          {side === "code" ? <CodePane /> : <PicturesPane />}
-        </div>
+        <Parts tabs={SIDES} current={side} />
+        <Part of={side} />
       </div>
     </>
   );
 }
 
-const ALL = [{ id: "schedule", label: "Schedule" }, ...SIDES, { id: "history", label: "History" }];
+const NarrowTabs = () => (
+  <nav class="tvl-narrow-tabs" data-pane="tabs" aria-label="Parts of the lab">
+    <Parts tabs={ALL} current={useStore().tab.value} />
+  </nav>
+);
 
-function NarrowTabs() {
+const Narrow = () => <Part of={useStore().tab.value} />;
+
+function Parts({ tabs, current }: { tabs: Tab[]; current: string }) {
   const { tab, uid } = useStore();
-  return (
-    <nav class="tvl-narrow-tabs" data-pane="tabs" aria-label="Parts of the lab">
-      <Tabs label="Parts of the lab" name={`${uid}-tab`} tabs={ALL} current={tab.value} onPick={(id) => (tab.value = id as NarrowTab)} />
-    </nav>
-  );
+  return <Tabs label="Parts of the lab" name={uid} tabs={tabs} current={current} onPick={(id) => (tab.value = id as NarrowTab)} />;
 }
 
-function Narrow() {
-  const { tab, uid } = useStore();
-  const of = tab.value;
+function Part({ of }: { of: NarrowTab }) {
+  const Shown = SHOWN[of];
   return (
-    <div class="tvl-side-panel" role="tabpanel" id={tabPanel(`${uid}-tab`)} aria-label={of}>
-      {of === "code" ? <CodePane /> : of === "pictures" ? <PicturesPane /> : of === "history" ? <HistoryPane /> : <Schedule />}
+    <div class="tvl-side-panel" role="tabpanel" id={tabPanel(useStore().uid)} aria-label={of}>
+      <Shown />
     </div>
   );
 }

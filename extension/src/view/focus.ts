@@ -99,8 +99,8 @@ export function keepFocus(root: HTMLElement): () => void {
     last = null;
     const now = active();
     if (now && now !== root.ownerDocument.body && now !== root) return;
-    const same = id ? root.querySelector<HTMLElement>(`#${CSS.escape(id)}`) : null;
-    if (same) return same.focus();
+    const same = id ? root.ownerDocument.getElementById(id) : null;
+    if (same && root.contains(same)) return same.focus();
     const panes = panesOf(root);
     const home = panes.find((p) => p.dataset.pane === pane) ?? panes[0];
     if (home) enter(home);

@@ -20,78 +20,73 @@ export interface Listed {
 
 export const ANY = "any";
 
-export class Keys {
-  private readonly panes = new Map<string, (() => Bindings)[]>();
-  private readonly closers: (() => void)[] = [];
-
-  /** `single`: whether letters and signs alone act; a person may turn them off. */
-  constructor(private readonly single: () => boolean = () => true) {}
-
-  bind(pane: string, bindings: () => Bindings): () => void {
-    const list = this.panes.get(pane) ?? [];
-    this.panes.set(pane, [...list, bindings]);
-    return () => {
-      const left = (this.panes.get(pane) ?? []).filter((b) => b !== bindings);
-      this.panes.set(pane, left);
-    };
-  }
-
+export interface Keys {
+  bind(pane: string, bindings: () => Bindings): () => void;
   /** Esc calls the last of these that is still there. */
-  onEscape(close: () => void): () => void {
-    this.closers.push(close);
-    return () => {
-      const at = this.closers.lastIndexOf(close);
-      if (at >= 0) this.closers.splice(at, 1);
-    };
-  }
+  onEscape(close: () => void): () => void;
+  list(): Listed[];
+  handle(event: KeyboardEvent, root: HTMLElement): void;
+}
 
-  list(): Listed[] {
-    const listed: Listed[] = [];
-    for (const [pane, sources] of this.panes)
-      for (const source of sources)
-        for (const [chord, b] of Object.entries(source()))
-          if (typeof b === "object") listed.push({ pane, chord, does: b.does });
-    return listed;
-  }
+/** `single`: whether letters and signs alone act; a person may turn them off. */
+export function makeKeys(single: () => boolean = () => true): Keys {
+  const bound: { pane: string; bindings: () => Bindings }[] = [];
+  const closers: { close: () => void }[] = [];
 
-  handle(event: KeyboardEvent, root: HTMLElement): void {
-    if (event.isComposing) return;
-    // A component that used a key says so by preventing its default: it needs to do no more than that.
-    if (event.defaultPrevented) return event.stopPropagation();
-    const chord = chordOf(event);
-    if (chord === "Escape") return this.escape(event, root);
-    if (!this.use(event, chord)) return keepInside(event);
-    event.preventDefault();
-    event.stopPropagation();
-  }
-
-  private use(event: KeyboardEvent, chord: string): boolean {
+  function use(event: KeyboardEvent, chord: string): boolean {
     const target = event.target as HTMLElement;
     if (isTyping(target) && !chord.startsWith("Mod+") && !/F\d+$/.test(chord)) return false;
     if (isTyping(target) && /^Mod\+(Shift\+)?[a-z]$/.test(chord)) return false; // undo, copy ... of the text itself
-    if (!this.single() && isSingle(event)) return false;
+    if (!single() && isSingle(event)) return false;
     const pane = target.closest<HTMLElement>("[data-pane]")?.dataset.pane ?? "";
-    return this.first(pane, chord, event) || this.first(ANY, chord, event);
+    return first(pane, chord, event) || first(ANY, chord, event);
   }
 
-  private first(pane: string, chord: string, event: KeyboardEvent): boolean {
-    for (const source of [...(this.panes.get(pane) ?? [])].reverse()) {
-      const all = source();
+  /** The newest binding first. */
+  function first(pane: string, chord: string, event: KeyboardEvent): boolean {
+    for (const b of [...bound].reverse()) {
+      const all = b.pane === pane ? b.bindings() : {};
       const binding = Object.hasOwn(all, chord) ? all[chord] : undefined;
-      if (!binding) continue;
       const run = typeof binding === "object" ? binding.run : binding;
-      if (run(event) !== false) return true;
+      if (run && run(event) !== false) return true;
     }
     return false;
   }
 
-  private escape(event: KeyboardEvent, root: HTMLElement): void {
-    const close = this.closers.at(-1);
-    if (!close) return leave(root); // and the notebook hears Esc too
-    event.preventDefault();
-    event.stopPropagation();
-    close();
+  function escape(event: KeyboardEvent, root: HTMLElement): void {
+    const last = closers.at(-1);
+    if (!last) return leave(root); // and the notebook hears Esc too
+    stop(event);
+    last.close();
   }
+
+  return {
+    bind: (pane, bindings) => added(bound, { pane, bindings }),
+    onEscape: (close) => added(closers, { close }),
+    list: () =>
+      bound.flatMap(({ pane, bindings }) =>
+        Object.entries(bindings()).flatMap(([chord, b]) => (typeof b === "object" ? [{ pane, chord, does: b.does }] : [])),
+      ),
+    handle(event, root) {
+      if (event.isComposing) return;
+      // A component that used a key says so by preventing its default: it needs to do no more than that.
+      if (event.defaultPrevented) return event.stopPropagation();
+      const chord = chordOf(event);
+      if (chord === "Escape") return escape(event, root);
+      if (use(event, chord)) stop(event);
+      else keepInside(event);
+    },
+  };
+}
+
+function added<T>(list: T[], item: T): () => void {
+  list.push(item);
+  return () => void list.splice(list.indexOf(item), 1);
+}
+
+function stop(event: Event): void {
+  event.preventDefault();
+  event.stopPropagation();
 }
 
 /** "Mod+Shift+z", "Alt+ArrowUp", "?": Shift is said only where the key itself does not show it. */

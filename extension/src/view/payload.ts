@@ -366,7 +366,7 @@ export interface Field {
   name: string;
   label: string;
   value: unknown;
-  kind: "int" | "choice" | "bool";
+  kind: "int" | "choice" | "bool" | "text";
   choices: unknown[];
 }
 

@@ -1,7 +1,7 @@
 // Requests on their way: how long the person has been waiting, and that of quick repeats only the last is sent.
-import { signal } from "./signals";
 import type { Ask } from "./host";
 import type { Reply } from "./payload";
+import { signal } from "./signals";
 
 const SOON = 300; // ms: then a spinner
 const LONG = 1000; // ms: then the words
@@ -11,55 +11,53 @@ interface Next {
   resolve: (reply: Reply | null) => void;
 }
 
-export class Pending {
-  readonly busy = signal<"" | "soon" | "waiting">("");
-  private since: number[] = [];
-  private timer: ReturnType<typeof setTimeout> | undefined;
-  private readonly flying = new Set<string>();
-  private readonly next = new Map<string, Next>();
+export function pending(send: (request: Ask) => Promise<Reply>) {
+  const busy = signal<"" | "soon" | "waiting">("");
+  const since: number[] = [];
+  const flying = new Set<string>();
+  const next = new Map<string, Next>();
+  let timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(private readonly send: (request: Ask) => Promise<Reply>) {}
+  function look(): void {
+    clearTimeout(timer);
+    const age = since.length ? performance.now() - since[0]! : 0;
+    busy.value = age >= LONG ? "waiting" : age >= SOON ? "soon" : "";
+    if (since.length && age < LONG) timer = setTimeout(look, (age < SOON ? SOON : LONG) - age + 1);
+  }
 
-  async ask(request: Ask): Promise<Reply> {
+  async function ask(request: Ask): Promise<Reply> {
     const start = performance.now();
-    this.since.push(start);
-    this.look();
+    since.push(start);
+    look();
     try {
-      return await this.send(request);
+      return await send(request);
     } finally {
-      this.since.splice(this.since.indexOf(start), 1);
-      this.look();
+      since.splice(since.indexOf(start), 1);
+      look();
     }
   }
 
-  latest(request: Ask): Promise<Reply | null> {
+  async function fly(request: Ask): Promise<Reply> {
     const { kind } = request;
-    if (!this.flying.has(kind)) return this.fly(request);
-    this.next.get(kind)?.resolve(null);
-    return new Promise((resolve) => this.next.set(kind, { request, resolve }));
-  }
-
-  stop(): void {
-    clearTimeout(this.timer);
-  }
-
-  private async fly(request: Ask): Promise<Reply> {
-    const { kind } = request;
-    this.flying.add(kind);
+    flying.add(kind);
     try {
-      return await this.ask(request);
+      return await ask(request);
     } finally {
-      this.flying.delete(kind);
-      const next = this.next.get(kind);
-      this.next.delete(kind);
-      if (next) this.fly(next.request).then(next.resolve);
+      flying.delete(kind);
+      const later = next.get(kind);
+      next.delete(kind);
+      if (later) void fly(later.request).then(later.resolve);
     }
   }
 
-  private look(): void {
-    clearTimeout(this.timer);
-    const age = this.since.length ? performance.now() - Math.min(...this.since) : 0;
-    this.busy.value = age >= LONG ? "waiting" : age >= SOON ? "soon" : "";
-    if (this.since.length && age < LONG) this.timer = setTimeout(() => this.look(), (age < SOON ? SOON : LONG) - age + 1);
-  }
+  return {
+    busy,
+    ask,
+    latest(request: Ask): Promise<Reply | null> {
+      if (!flying.has(request.kind)) return fly(request);
+      next.get(request.kind)?.resolve(null);
+      return new Promise((resolve) => next.set(request.kind, { request, resolve }));
+    },
+    stop: () => clearTimeout(timer),
+  };
 }

@@ -1,12 +1,12 @@
 // The lab's state as signals: what the kernel says (one per trait), and what only this view knows.
 import { computed, signal, type ReadonlySignal, type Signal } from "./signals";
+import { latest } from "./actions/latest";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
-import { latest } from "./actions/latest";
 import { GONE, TRAITS, type Ask, type Host } from "./host";
-import { Keys } from "./keys";
+import { makeKeys, type Keys } from "./keys";
 import type { Card, Frame, Preview, Reply, State } from "./payload";
-import { Pending } from "./pending";
+import { pending } from "./pending";
 import { recall } from "./ui/remember";
 
 export type Width = "wide" | "medium" | "narrow";
@@ -76,11 +76,11 @@ export function makeStore(host: Host): { store: Store; stop: () => void } {
   const acting = computed(() => host.live && !lost.value);
   const looking = signal<number | null>(host.live ? null : traits.history.value.cursor);
   const at = computed(() => looking.value ?? traits.history.value.cursor);
-  const pending = new Pending((request) => (lost.value ? Promise.resolve(GONE) : host.ask(request)));
+  const asked = pending((request) => (lost.value ? Promise.resolve(GONE) : host.ask(request)));
   const letters = signal(recall("letters") !== "off");
-  const keys = new Keys(() => letters.value);
+  const keys = makeKeys(() => letters.value);
   const selections = latest(
-    (ids: string[]) => pending.ask({ kind: "select", ids }),
+    (ids: string[]) => asked.ask({ kind: "select", ids }),
     (_, ids) => {
       if (ids !== traits.selection.value) return;
       choosing = false;
@@ -107,7 +107,7 @@ export function makeStore(host: Host): { store: Store; stop: () => void } {
     pair: signal({ a: "", b: "" }),
     said,
     lost,
-    busy: pending.busy,
+    busy: asked.busy,
     letters,
     wanted: signal(null),
     hover: signal(""),
@@ -116,13 +116,13 @@ export function makeStore(host: Host): { store: Store; stop: () => void } {
       traits.selection.value = ids;
       if (choosing) selections.ask(ids, 30);
     },
-    ask: (request) => pending.ask(request),
-    latest: (request) => pending.latest(request),
+    ask: asked.ask,
+    latest: asked.latest,
     async act(request, where = "") {
       store.refused.value = null;
       if (request.kind === "jump" && request.cursor !== undefined) return store.jump(request.cursor);
       if (!acting.value) return false;
-      const reply = await pending.ask(request);
+      const reply = await asked.ask(request);
       if (reply.card) store.refused.value = { where, card: reply.card };
       return reply.ok;
     },
@@ -136,7 +136,7 @@ export function makeStore(host: Host): { store: Store; stop: () => void } {
       // The frames of all steps are here: show it now, whatever the kernel is doing.
       const mine = traits.story.value.frames.length > to;
       if (mine) looking.value = to;
-      const reply = await pending.latest({ kind: "jump", cursor: to });
+      const reply = await asked.latest({ kind: "jump", cursor: to });
       if (reply && looking.value === to && !lost.value) looking.value = null;
       return reply?.ok ?? true;
     },
@@ -148,7 +148,7 @@ export function makeStore(host: Host): { store: Store; stop: () => void } {
   const stop = () => {
     stops.forEach((s) => s());
     unlost?.();
-    pending.stop();
+    asked.stop();
   };
   return { store, stop };
 }

@@ -14,9 +14,10 @@ from tests.pure.view.sketch import matmul
 from tests.traces import MORE, random_steps
 from tvmlab import te
 from tvmlab.core.error import LabError
+from tvmlab.face import recipes
+from tvmlab.face.document import Document
 from tvmlab.schedule.trace import Step
 from tvmlab.view import payload
-from tvmlab.view.actions import perform
 from tvmlab.view.acts import decode, decode_some, encode, plain
 from tvmlab.view.layouts import layout_of, layout_text
 from tvmlab.view.params import params
@@ -90,6 +91,16 @@ def test_names_instead_of_objects():
     assert written(s, "set_scope", "C", "local") == 's[C].set_scope("local")'
 
 
+def test_a_recipe_by_name():
+    s, A, B, C = matmul()
+    whole = plain("recipe:partial-sums", ("C",), {"axis": "C.k", "parts": 4}, s.state)
+    assert whole == {"stage": s[C].index, "axis": C.op.reduce_axis[0], "parts": 4, "then": "vectorize"}
+    for stage in (C, C.op, s[C]):
+        assert plain("recipe:tile-for-cache", (stage,), {}, s.state)["stage"] == s[C].index
+    with pytest.raises(LabError, match="partial sums has no `part`"):
+        plain("recipe:partial-sums", ("C",), {"part": 4}, s.state)
+
+
 def test_a_name_that_a_person_gave():
     s, A, B, C = matmul()
     xo, xi = s[C].split(C.op.axis[0], 8)
@@ -129,15 +140,16 @@ def test_a_name_of_two_loops_is_answered_with_both():
 
 
 def test_acts_are_taken_in_the_history_and_recipes_whole():
-    document = pytest.importorskip("tvmlab.face.document")
     s, A, B, C = matmul()
-    d = document.Document.of(s)
-    perform(d, {"primitive": "recipe:tile-for-cache", "args": {"stage": {"stage": "C"}}})
+    d = Document.of(s)
+    name, args = decode({"primitive": "recipe:tile-for-cache", "args": {"stage": {"stage": "C"}}}, s.state)
+    with d.together(name):
+        recipes.follow(name, args, s.state, lambda p, a: (d.apply(p, a), s.state))
     assert len(s.trace) == 4 and len({e.group for e in d.entries}) == 1
     with pytest.raises(LabError):
-        perform(d, {"primitive": "vectorize", "args": {"var": {"axis": "C.k.inner"}}})
-    perform(d, {"primitive": "parallel", "args": {"var": {"axis": "C.i.outer"}}})
-    assert [e.step.primitive if hasattr(e, "step") else e.primitive for e in d.entries][-1] == "parallel"
+        d.apply(*decode({"primitive": "vectorize", "args": {"var": {"axis": "C.k.inner"}}}, s.state))
+    d.apply(*decode({"primitive": "parallel", "args": {"var": {"axis": "C.i.outer"}}}, s.state))
+    assert d.entries[-1].primitive == "parallel" and len(s.trace) == 5
     d.undo()
     d.undo()
     assert len(s.trace) == 0

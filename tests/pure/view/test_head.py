@@ -8,9 +8,8 @@ from tests.payloads import complaints
 from tests.pure.view import sketch
 from tests.traces import random_steps
 from tvmlab import te
-from tvmlab.face.document import Document
 from tvmlab.view import payload
-from tvmlab.view.head import badge, expression, title
+from tvmlab.view.head import badge, expression, said, title
 
 
 def product(left, right, dtype="float32", **options):
@@ -60,31 +59,24 @@ def test_expression():
 def test_badges():
     s = sketch.tiled()
     assert badge(s.trace) == {"sign": "+", "text": "legal", "items": []}
+    assert badge(s.trace, ["step 3: it was fused"]) == {
+        "sign": "x", "text": "1 step no longer applies", "items": ["step 3: it was fused"],
+    }  # fmt: skip
     n = te.size_var("n")
     A = te.placeholder((n,), name="A")
     B = te.compute((n,), lambda i: A[i] + 1.0, name="B")
     s = te.create_schedule(B.op)
     s[B].vectorize(B.op.axis[0])
     assert (badge(s.trace)["sign"], badge(s.trace)["text"]) == ("?", "1 thing is open")
-
-
-def test_the_badge_of_a_document_tells_of_parked_steps():
-    s, _, _, C = sketch.matmul()
-    document = Document.of(s)
-    xo, xi = s[C].split(C.op.axis[0], factor=8)
-    s[C].vectorize(xi)
-    document.delete(document.entries[0].id)
-    found = badge(document)
-    assert (found["sign"], found["text"]) == ("x", "1 step no longer applies")
-    assert found["items"][0].startswith("step 1, vectorize")
-    assert not complaints(found, payload.Badge)
-    document.jump(0)
-    assert badge(document)["text"] == "legal"
+    assert badge(s.trace, ["a", "b"])["text"] == "2 steps no longer apply, 1 thing is open"
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_random_schedules(seed):
     trace = random_steps(random.Random(seed), 10).schedule.trace
-    assert not complaints(badge(trace), payload.Badge)
-    assert not complaints(expression(trace), list[str])
-    assert title(trace)
+    found = said(trace, "sch")
+    assert set(found) < set(payload.Head.__annotations__)
+    assert not complaints(found["badge"], payload.Badge)
+    assert not complaints(found["expression"], list[str])
+    assert all(isinstance(found[x], str) for x in ("title", "calls", "program"))
+    assert found["calls"].startswith("sch = te.create_schedule(")

@@ -11,6 +11,7 @@ from tests.payloads import complaints
 from tests.pure.view.sketch import matmul, tiled
 from tests.traces import MORE, random_steps
 from tvmlab import te
+from tvmlab.analysis import machine
 from tvmlab.core.error import LabError
 from tvmlab.view import payload
 from tvmlab.view.actions import act_of, actions
@@ -107,6 +108,16 @@ def test_no_number_where_there_is_no_model_and_bounds_are_called_so():
     assert set(same.values()) == {"="}
     bounds = {d["name"]: d["text"] for d in deltas(numbers(), numbers(flops=50.0, exact=False))}
     assert (bounds["arithmetic"], bounds["bytes moved"]) == ("about -50 %", "=")
+
+
+def test_traffic_is_of_a_machine():
+    s, A, B, C = matmul(1024, 1024, 1024)
+    act = {"primitive": "recipe:tile-for-cache", "args": {"stage": {"stage": "C"}}}
+    assert not any("traffic" in d["name"] for d in preview(s, act)["deltas"])
+    found = {d["name"]: d for d in preview(s, act, machine.get("laptop-x86"))["deltas"]}
+    out_of_l2 = found["traffic from L2"]
+    assert out_of_l2["better"] and out_of_l2["text"].startswith("-") and out_of_l2["after"] < out_of_l2["before"] / 4
+    assert "traffic from memory" in found
 
 
 def test_shares_and_sizes():

@@ -10,7 +10,10 @@ from tests.pure.view import sketch
 from tests.traces import random_steps
 from tvmlab.face.document import Document
 from tvmlab.view import payload
+from tvmlab.view.actions import actions
 from tvmlab.view.frame import frame
+from tvmlab.view.program import program
+from tvmlab.view.steps import history
 from tvmlab.view.story import story, unpacked
 
 
@@ -22,6 +25,18 @@ def test_twelve_steps_are_small():
     trace = sketch.twelve().trace
     assert size(story(trace)) < 30_000
     assert size([frame(trace.prefix(n)) for n in range(13)]) > 2 * size(story(trace))
+
+
+def test_a_lab_at_rest_is_small():
+    """What a widget holds of twelve steps, without runs and pictures."""
+    s = sketch.twelve()
+    document = Document.of(s)
+    held = {
+        "frame": frame(s.trace), "story": story(document), "history": history(document),
+        "actions": actions(s, ["C.i.outer"]), "program": program(s.trace), "calls": s.to_code(),
+    }  # fmt: skip
+    assert {name: size(x) for name, x in held.items() if size(x) > 60_000} == {}
+    assert size(held) < 120_000, {name: size(x) for name, x in held.items()}
 
 
 def test_a_document_tells_one_frame_per_cursor_in_the_numbers_of_its_steps():

@@ -1,7 +1,7 @@
 // Lines of text with a gutter. Only those that are seen are in the page.
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { pieces } from "./find";
+import { LineText } from "../ui/lines";
 import type { Shown } from "./rows";
 import { reveal, span } from "./window";
 
@@ -18,7 +18,6 @@ interface Props {
   /** The step looked at: its lines stand out. */
   at: number;
   wrap: boolean;
-  signs: boolean;
   stepTitle: (step: number) => string;
   onPick: (row: number, event: MouseEvent) => void;
   onFold: (row: number) => void;
@@ -50,7 +49,7 @@ export function Lines(props: Props) {
   return (
     <div
       ref={box}
-      class={`tvl-lines${wrap ? " tvl-wrap" : ""}${props.signs ? " tvl-signs" : ""}`}
+      class={`tvl-lines${wrap ? " tvl-wrap" : ""}`}
       role="listbox"
       aria-label={props.label}
       aria-multiselectable="true"
@@ -105,20 +104,14 @@ function Row({ row, at, props }: { row: Shown; at: number; props: Props }) {
       <span class={`tvl-line-step${fresh ? " tvl-line-fresh" : ""}`} title={line.s ? props.stepTitle(line.s) : undefined}>
         {line.s ? `s${line.s}` : ""}
       </span>
-      {props.signs && (
-        <span class="tvl-line-sign" aria-label={sign === " " ? undefined : SIGNS[sign]}>
-          {sign === "-" ? "−" : sign}
-        </span>
-      )}
+      <span class="tvl-line-sign" aria-label={sign === " " ? undefined : SIGNS[sign]}>
+        {sign === "-" ? "−" : sign}
+      </span>
       <span class="tvl-line-fold" data-fold={foldable || undefined} aria-hidden="true">
         {foldable ? (hides ? "▸" : "▾") : ""}
       </span>
       <code style={{ "--depth": line.d }}>
-        {pieces(line, props.search).map((piece, i) => (
-          <span key={i} class={`${WORDS.has(piece.kind) ? `tvl-k-${piece.kind}` : ""}${piece.hit ? " tvl-hit" : ""}` || undefined}>
-            {piece.text}
-          </span>
-        ))}
+        <LineText line={line} search={props.search} />
         {hides > 0 && <span class="tvl-hides"> ⋯ {hides} lines</span>}
       </code>
     </div>
@@ -126,7 +119,6 @@ function Row({ row, at, props }: { row: Shown; at: number; props: Props }) {
 }
 
 const SIGNS = { " ": "kept", "+": "added", "-": "removed", "~": "changed" };
-const WORDS = new Set(["word", "mark", "number", "comment", "string"]);
 
 /** Characters of the longest line, so that scrolling sideways does not jump with what is seen. */
 function useWidest(rows: Shown[]): number {

@@ -59,7 +59,7 @@ test("d compares with the step before", async () => {
   await lab.press("d");
   expect(lab.asked("frame")[0]).toMatchObject({ cursor: 2, text: "diff" });
   expect(lab.all(".tvl-line-added")).toHaveLength(2);
-  expect(lab.one(".tvl-diff-label").textContent).toContain("with step 2");
+  expect(lab.one("[data-pane=code] [aria-haspopup=menu]").textContent).toBe("Diff: with step 2");
 });
 
 test("texts of other steps are asked for, one after the other", async () => {

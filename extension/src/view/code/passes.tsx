@@ -1,5 +1,4 @@
 // The passes of lowering in order: how long each took, and which of them changed the program.
-import { useRef } from "preact/hooks";
 import type { Pass } from "../payload";
 
 interface Props {
@@ -7,23 +6,20 @@ interface Props {
   at: number;
   stale: boolean;
   id: string;
-  onPick: (name: string) => void;
+  onPick: (at: number) => void;
 }
 
 export function PassList({ passes, at, stale, id, onPick }: Props) {
-  const list = useRef<HTMLDivElement>(null);
   const most = Math.max(...passes.map((pass) => pass.ms), 0.001);
   const go = (event: KeyboardEvent) => {
     const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: passes.length - 1 }[event.key];
     if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     event.stopPropagation();
-    const pass = passes[Math.max(0, Math.min(to, passes.length - 1))];
-    if (pass) onPick(pass.name);
+    onPick(Math.max(0, Math.min(to, passes.length - 1)));
   };
   return (
     <div
-      ref={list}
       class={`tvl-passes${stale ? " tvl-stale-text" : ""}`}
       role="listbox"
       aria-label="Passes"
@@ -33,12 +29,12 @@ export function PassList({ passes, at, stale, id, onPick }: Props) {
     >
       {passes.map((pass, i) => (
         <div
-          key={pass.name}
+          key={i}
           id={`${id}-${i}`}
           role="option"
           aria-selected={i === at}
           class={`tvl-pass${pass.changed ? "" : " tvl-pass-same"}`}
-          onClick={() => onPick(pass.name)}
+          onClick={() => onPick(i)}
         >
           <b aria-hidden="true">{pass.changed ? "~" : "="}</b>
           <span>

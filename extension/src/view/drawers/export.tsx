@@ -22,9 +22,9 @@ export function ExportDrawer() {
   return (
     <Drawer title="Save and export">
       <p class="tvl-row tvl-gap">
-        {asJson && <Button label="Save as a file" onClick={() => void save("json")} hint="A .tvlab.json file: Lab.load reads it" />}
+        {asJson && <Button label="Save as a file" onClick={() => void save("json")} />}
         {acting.value && (
-          <Button label="Export as a page" onClick={() => void save("html")} hint="One file that works offline, with every step" />
+          <Button label="Export as a page" onClick={() => void save("html")} />
         )}
       </p>
       <Refusal at="export" />

@@ -23,7 +23,7 @@ export function KeysDrawer() {
   return (
     <Drawer title="Keys">
       <p class="tvl-lead tvl-soft-text">
-        Keys act on the lab while the focus is inside it: then “keys: lab” stands below.
+        Keys act on the lab while “keys: lab” stands below.
       </p>
       <p class="tvl-row tvl-gap">
         <Button label={letters.value ? "Turn single letters off" : "Turn single letters on"} onClick={flip} />
@@ -35,7 +35,7 @@ export function KeysDrawer() {
             {list.map(({ chord, does }) => (
               <div key={chord}>
                 <dt>
-                  <Chord chord={chord} />
+                  <kbd>{chordText(chord)}</kbd>
                 </dt>
                 <dd>{does}</dd>
               </div>
@@ -53,25 +53,8 @@ function grouped(listed: Listed[]): [string, Listed[]][] {
   return [...groups];
 }
 
-const SHOWN = new Map([
-  ["ArrowUp", "↑"],
-  ["ArrowDown", "↓"],
-  ["ArrowLeft", "←"],
-  ["ArrowRight", "→"],
-  ["Escape", "Esc"],
-]);
-
-export function chordText(chord: string, mac = /Mac|iPhone|iPad/.test(navigator.platform ?? "")): string[] {
-  const parts = chord === "+" ? ["+"] : chord.split("+");
-  return parts.map((p) => (p === "Mod" ? (mac ? "⌘" : "Ctrl") : (SHOWN.get(p) ?? (p.length === 1 && parts.length > 1 ? p.toUpperCase() : p))));
-}
-
-function Chord({ chord }: { chord: string }) {
-  return (
-    <>
-      {chordText(chord).map((part, i) => (
-        <kbd key={i}>{part}</kbd>
-      ))}
-    </>
-  );
+/** "Mod+Shift+z" is said "Ctrl+Shift+Z"; "Alt+ArrowUp" is said "Alt+Up". */
+export function chordText(chord: string, mac = /Mac|iP/.test(navigator.platform)): string {
+  const text = chord.replace("Mod", mac ? "⌘" : "Ctrl").replace("Arrow", "");
+  return text.replace(/\+[a-z]$/, (letter) => letter.toUpperCase());
 }

@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
-import type { Drawer as Catalogue, Field, Workload } from "../payload";
+import type { Drawer as Catalogue, Workload } from "../payload";
 import { useStore } from "../store";
 import { Button } from "../ui/button";
-import { CardView } from "../ui/card";
-import { read } from "../ui/values";
+import { Refusal } from "../ui/refusal";
+import { ParamField } from "../ui/param";
 
 type Values = Map<string, unknown>;
 
@@ -11,12 +11,11 @@ const valuesOf = (workload: Workload | undefined): Values => new Map(workload?.f
 
 /** The catalogue: one operator is picked, its sizes can be changed. */
 export function Operators({ catalogue }: { catalogue: Catalogue }) {
-  const { act, drawer, refused, uid } = useStore();
+  const { act, drawer, refused, uid, history } = useStore();
   const { workloads } = catalogue;
   const first = workloads.find((w) => w.name === catalogue.current) ?? workloads[0];
   const [picked, setPicked] = useState(first?.name ?? "");
   const [values, setValues] = useState<Values>(valuesOf(first));
-  const [starting, setStarting] = useState(false);
   const workload = workloads.find((w) => w.name === picked);
   const pick = (next: Workload) => {
     setPicked(next.name);
@@ -24,12 +23,8 @@ export function Operators({ catalogue }: { catalogue: Catalogue }) {
     refused.value = null;
   };
   const start = async () => {
-    setStarting(true);
-    const done = await act({ kind: "start", what: picked, values: Object.fromEntries(values) }, "workload");
-    setStarting(false);
-    if (done) drawer.value = "";
+    if (await act({ kind: "start", what: picked, values: Object.fromEntries(values) }, "workload")) drawer.value = "";
   };
-  const card = refused.value?.where === "workload" ? refused.value.card : null;
   return (
     <form
       class="tvl-operators"
@@ -67,48 +62,27 @@ export function Operators({ catalogue }: { catalogue: Catalogue }) {
       {workload && (
         <div class="tvl-fields">
           {workload.fields.map((field) => (
-            <FieldRow
+            <ParamField
               key={`${picked} ${field.name}`}
-              field={field}
+              id={`${uid}-field-${field.name}`}
+              param={{ ...field, choices: field.choices.map((value) => ({ value, label: String(value) })) }}
               value={values.get(field.name)}
               onChange={(v) => setValues(new Map(values).set(field.name, v))}
             />
           ))}
         </div>
       )}
-      {card && <CardView card={card} />}
+      <Refusal at="workload" />
       <p class="tvl-row tvl-gap">
-        <button type="submit" class="tvl-button tvl-main" aria-disabled={starting || !picked}>
-          {starting ? "Starting" : "Start"}
+        <button type="submit" class="tvl-button tvl-main">
+          Start
         </button>
+        {history.value.steps.length > 0 && (
+          <span class="tvl-soft-text">
+            {picked === catalogue.current ? "The steps that apply are taken again." : "This begins a new history."}
+          </span>
+        )}
       </p>
     </form>
-  );
-}
-
-function FieldRow({ field, value, onChange }: { field: Field; value: unknown; onChange: (value: unknown) => void }) {
-  return (
-    <label class="tvl-field">
-      <span>{field.label}</span>
-      {field.kind === "bool" ? (
-        <input type="checkbox" checked={!!value} onChange={(e) => onChange(e.currentTarget.checked)} />
-      ) : field.kind === "choice" ? (
-        <select value={String(value)} onChange={(e) => onChange(field.choices.find((c) => String(c) === e.currentTarget.value))}>
-          {field.choices.map((c) => (
-            <option key={String(c)} value={String(c)}>
-              {String(c)}
-            </option>
-          ))}
-        </select>
-      ) : (
-        <input
-          type="text"
-          inputMode="numeric"
-          autocomplete="off"
-          value={String(value ?? "")}
-          onInput={(e) => onChange(read(e.currentTarget.value))}
-        />
-      )}
-    </label>
   );
 }

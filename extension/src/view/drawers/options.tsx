@@ -1,4 +1,3 @@
-import { useState } from "preact/hooks";
 import type { RunOptions } from "../payload";
 import { useStore } from "../store";
 import { Refusal } from "../ui/refusal";
@@ -44,25 +43,12 @@ export function Options() {
 }
 
 function NumberField({ row, value, onSet }: { row: Row; value: unknown; onSet: (value: unknown) => void }) {
-  const [text, setText] = useState<string | null>(null); // while it is typed
-  const send = () => {
-    if (text === null) return;
-    setText(null);
-    const number = Number(text);
-    if (text.trim() && text.trim() !== String(value)) onSet(Number.isNaN(number) ? text : number);
-  };
+  const set = (text: string) => onSet(text.trim() && !Number.isNaN(Number(text)) ? Number(text) : text);
   return (
     <label class="tvl-field" title={row.hint}>
       <span>{row.label}</span>
-      <input
-        type="text"
-        inputMode="decimal"
-        autocomplete="off"
-        value={text ?? String(value)}
-        onInput={(e) => setText(e.currentTarget.value)}
-        onBlur={send}
-        onKeyDown={(e) => e.key === "Enter" && !e.shiftKey && send()}
-      />
+      {/* Another value makes another field; until then what is typed stays, whatever is drawn again around it. */}
+      <input key={String(value)} type="text" inputMode="decimal" defaultValue={String(value)} onChange={(e) => set(e.currentTarget.value)} />
     </label>
   );
 }

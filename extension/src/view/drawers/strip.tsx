@@ -17,7 +17,6 @@ export function Strip({ times, range }: { times: number[]; range: Range }) {
   const middle = sorted[Math.floor(sorted.length / 2)]!;
   return (
     <svg class="tvl-strip" viewBox={`0 0 ${WIDTH} 20`} width={WIDTH} height="20" role="img" aria-label={label}>
-      <title>{label}</title>
       <line x1={PAD} x2={WIDTH - PAD} y1="10" y2="10" />
       {times.slice(0, 200).map((t, i) => (
         <circle key={i} cx={along(t, range)} cy="10" r="3" />
@@ -29,6 +28,5 @@ export function Strip({ times, range }: { times: number[]; range: Range }) {
 
 export function along(time: number, { low, high }: Range): number {
   if (!(high > low) || low <= 0) return WIDTH / 2;
-  const part = Math.log(time / low) / Math.log(high / low);
-  return Math.round((PAD + part * (WIDTH - 2 * PAD)) * 10) / 10;
+  return PAD + (Math.log(time / low) / Math.log(high / low)) * (WIDTH - 2 * PAD);
 }

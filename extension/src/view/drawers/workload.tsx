@@ -36,7 +36,7 @@ function WhatItIs() {
 }
 
 function Choose() {
-  const { ask, uid, history, head } = useStore();
+  const { ask, uid, head } = useStore();
   const [catalogue, setCatalogue] = useState<Catalogue | null>(null);
   const [way, setWay] = useState("operator");
   useEffect(() => {
@@ -45,7 +45,6 @@ function Choose() {
     return () => void (here = false);
   }, []);
   const name = `${uid}-way`;
-  const steps = history.value.steps.length;
   return (
     <Drawer title="What to schedule">
       <Tabs label="How to say it" name={name} tabs={WAYS} current={way} onPick={setWay} />
@@ -65,12 +64,6 @@ function Choose() {
         )}
         {catalogue && way === "operator" && <Operators catalogue={catalogue} />}
         {catalogue && way === "expression" && <Expression example={catalogue.example} />}
-        {steps > 0 && (
-          <p class="tvl-gap tvl-soft-text">
-            The {steps === 1 ? "step is" : `${steps} steps are`} taken again on the new expression. One that does not apply there is
-            parked, and nothing is lost.
-          </p>
-        )}
       </div>
     </Drawer>
   );

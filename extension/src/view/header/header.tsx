@@ -1,25 +1,26 @@
 // What is scheduled, for what, whether it is legal, how fast it was, and the things done most.
 import "./header.css";
+import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { useDo } from "../do";
 import { useRoving } from "../focus";
-import { useStore } from "../store";
+import { useStore, type Drawer } from "../store";
 import { Button } from "../ui/button";
 import { Icon } from "../ui/icon";
-import { Menu } from "../ui/menu";
+import { Menu, type Item } from "../ui/menu";
 import { SignMark } from "../ui/sign";
 import { Banner } from "./banner";
 import { MoreMenu } from "./more";
 import { RunButton } from "./run";
 
 export function Header() {
-  const { width, uid } = useStore();
+  const { width } = useStore();
   const bar = useRef<HTMLDivElement>(null);
   useRoving(bar);
   const narrow = width.value === "narrow";
   return (
     <>
-      <div class="tvl-header" role="toolbar" aria-label="Lab" data-pane="header" ref={bar} id={`${uid}-header`}>
+      <div class="tvl-header" role="toolbar" aria-label="Lab" data-pane="header" ref={bar}>
         <div class="tvl-header-row">
           <div class="tvl-header-what">
             <WorkloadButton />
@@ -63,10 +64,10 @@ function Doing() {
   return (
     <div class="tvl-header-do">
       <span class="tvl-joined">
-        <Button label="Undo" icon="undo" bare={bare} onClick={lab.undo} off={at.value === 0 && "There is nothing to undo"} hint="Undo (Ctrl+Z)" />
-        <Button label="Redo" icon="redo" bare={bare} onClick={lab.redo} off={last && "There is nothing to redo"} hint="Redo (Ctrl+Shift+Z)" />
+        <Button label="Undo" icon="undo" bare={bare} onClick={lab.undo} off={at.value === 0 && "nothing to undo"} hint="Ctrl+Z" />
+        <Button label="Redo" icon="redo" bare={bare} onClick={lab.redo} off={last && "nothing to redo"} hint="Ctrl+Shift+Z" />
       </span>
-      {!bare && <Button label="Pin" icon="pin" onClick={lab.pin} hint="Keep this schedule's time to compare with (x)" />}
+      {!bare && <Button label="Pin" icon="pin" onClick={lab.pin} hint="to compare with (x)" />}
       <RunButton />
     </div>
   );
@@ -81,115 +82,112 @@ const Taking = () => (
 
 function CopyButton({ label }: { label: string }) {
   const lab = useDo();
-  return <Button label={label} icon="copy" onClick={lab.copyCode} hint="Copy the steps as code (y)" />;
+  return <Button label={label} icon="copy" onClick={lab.copyCode} hint="y" />;
 }
 
-function WorkloadButton() {
-  const { head, drawer, uid } = useStore();
-  const { title, expression } = head.value;
+interface OpenerProps {
+  of: Drawer;
+  title: string;
+  class?: string;
+  children: ComponentChildren;
+}
+
+/** A part of the header that opens a drawer, and closes it again. */
+function Opener({ of, title, children, ...rest }: OpenerProps) {
+  const { drawer, uid } = useStore();
+  const open = drawer.value === of;
   return (
     <button
       type="button"
-      id={`${uid}-workload`}
-      class="tvl-button tvl-quiet tvl-title"
-      aria-expanded={drawer.value === "workload"}
-      title={expression.join("\n")}
-      onClick={() => (drawer.value = drawer.value === "workload" ? "" : "workload")}
+      id={`${uid}-${of}`}
+      class={`tvl-button tvl-quiet ${rest.class ?? ""}`}
+      aria-expanded={open}
+      title={title}
+      onClick={() => (drawer.value = open ? "" : of)}
     >
+      {children}
+    </button>
+  );
+}
+
+function WorkloadButton() {
+  const { title, expression } = useStore().head.value;
+  return (
+    <Opener of="workload" class="tvl-title" title={expression.join("\n")}>
       <span class="tvl-word">{title || "Choose what to schedule"}</span>
       <Icon name="down" />
-    </button>
+    </Opener>
   );
 }
 
 function TargetMenu() {
-  const { head, act, acting } = useStore();
-  const { target, targets } = head.value;
-  const label = targets.find((t) => t.name === target)?.label ?? target;
-  if (!acting.value) return <Fact name="Target" value={label} />;
-  return (
-    <Menu
-      name="Target"
-      label={<Labelled name="Target" value={label} />}
-      items={targets.map((t) => ({
-        id: t.name,
-        label: t.label,
-        note: t.available ? t.why : "",
-        off: t.available ? undefined : t.why || "not available here",
-        checked: t.name === target,
-      }))}
-      onPick={(what) => void act({ kind: "target", what }, "header")}
-    />
-  );
+  const { target, targets } = useStore().head.value;
+  const items = targets.map((t) => ({ id: t.name, label: t.label, note: t.why, off: t.available ? "" : t.why || "not available here" }));
+  return <Choice kind="target" name="Target" now={target} items={items} />;
 }
 
 function MachineMenu() {
-  const { head, act, acting } = useStore();
-  const { machine, machines } = head.value;
-  const now = machines.find((m) => m.name === machine);
-  if (!acting.value) return <Fact name="Machine" value={now?.label ?? machine} />;
+  const { machine, machines } = useStore().head.value;
   return (
-    <Menu
-      name="Machine of the modelled numbers"
-      label={<Labelled name="Machine" value={now?.label ?? machine} />}
-      hint="Modelled numbers are for this machine"
-      items={machines.map((m) => ({ id: m.name, label: m.label, note: m.lines.join("\n"), checked: m.name === machine }))}
-      onPick={(what) => void act({ kind: "machine", what }, "header")}
+    <Choice
+      kind="machine"
+      name="Machine"
+      now={machine}
+      hint="for the modelled numbers"
+      items={machines.map((m) => ({ id: m.name, label: m.label, note: m.lines.join("\n") }))}
     />
   );
 }
 
-/** The name is drawn where there is room for it, and always there for the ear. */
-const Labelled = ({ name, value }: { name: string; value: string }) => (
-  <>
-    <span class="tvl-soft-text tvl-if-wide">{name} </span>
-    {value}
-  </>
-);
+interface ChoiceProps {
+  kind: "target" | "machine";
+  name: string;
+  now: string;
+  items: Item[];
+  hint?: string;
+}
 
-const Fact = ({ name, value }: { name: string; value: string }) => (
-  <span class="tvl-fact">
-    <Labelled name={name} value={value} />
-  </span>
-);
+function Choice({ kind, name, now, items, hint }: ChoiceProps) {
+  const { act, acting } = useStore();
+  const label = (
+    <>
+      {/* The name is drawn where there is room for it, and always there for the ear. */}
+      <span class="tvl-soft-text tvl-if-wide">{name} </span>
+      {items.find((item) => item.id === now)?.label ?? now}
+    </>
+  );
+  if (!acting.value) return <span class="tvl-fact">{label}</span>;
+  return (
+    <Menu
+      name={name}
+      label={label}
+      hint={hint}
+      items={items.map((item) => ({ ...item, checked: item.id === now }))}
+      onPick={(what) => void act({ kind, what }, "header")}
+    />
+  );
+}
 
 function LegalityBadge() {
-  const { head, drawer, uid } = useStore();
-  const { sign, text } = head.value.badge;
+  const { sign, text } = useStore().head.value.badge;
   return (
-    <button
-      type="button"
-      id={`${uid}-legality`}
-      class="tvl-button tvl-quiet"
-      aria-expanded={drawer.value === "legality"}
-      title="What was checked"
-      onClick={() => (drawer.value = drawer.value === "legality" ? "" : "legality")}
-    >
+    <Opener of="legality" title="What was checked">
       <SignMark sign={sign} word={text} />
-    </button>
+    </Opener>
   );
 }
 
 function TimeChip() {
-  const { head, drawer, uid } = useStore();
-  const { time, spread, times_naive } = head.value;
-  const measured = /\d/.test(time);
+  const { time, spread, times_naive } = useStore().head.value;
   return (
-    <button
-      type="button"
-      id={`${uid}-time`}
-      class="tvl-button tvl-quiet tvl-time"
-      aria-expanded={drawer.value === "runs"}
-      title="Runs"
-      onClick={() => (drawer.value = drawer.value === "runs" ? "" : "runs")}
-    >
+    <Opener of="runs" title="Runs" class="tvl-time">
       <b>{time || "not run"}</b>
-      {measured && (
+      {/\d/.test(time) && (
         <span class="tvl-soft-text">
           <span class="tvl-if-wide">{spread} </span>measured
         </span>
       )}
       {times_naive && <span>{times_naive}</span>}
-    </button>
+    </Opener>
   );
 }

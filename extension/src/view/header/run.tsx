@@ -14,7 +14,7 @@ export function RunButton() {
   const going = runs.value.rows.find(isGoing);
   const comparing = runs.value.comparison?.state === "running";
   if (!going && !comparing)
-    return <Button label="Run" icon="run" kind="main" onClick={lab.run} hint="Check it and measure its time (Ctrl+Enter)" />;
+    return <Button label="Run" icon="run" kind="main" onClick={lab.run} hint="Ctrl+Enter" />;
   const part = going ? `${Math.round(going.progress * 100)} %` : "";
   const word = width.value === "narrow" ? part : going ? `· ${going.state} ${part}` : "· comparing";
   return (
@@ -22,7 +22,7 @@ export function RunButton() {
       label={`Cancel ${word}`}
       icon="stop"
       class="tvl-going"
-      hint="End this run (Esc)"
+      hint="Esc"
       onClick={() => void act({ kind: "cancel", what: going?.id ?? "" }, "header")}
     />
   );

@@ -35,16 +35,16 @@ function Tools({ open, setOpen }: { open: boolean; setOpen: (open: boolean) => v
   return (
     <div class="tvl-tools" role="toolbar" aria-label="History" ref={bar}>
       <span class="tvl-joined">
-        <Button label="Back" icon="left" bare={narrow} hint="Look at the step before ([)" off={at.value === 0 && "This is the start"} onClick={() => void jump(at.value - 1)} />
-        <Button label="Forward" icon="right" bare={narrow} hint="Look at the next step (])" off={at.value >= last && "This is the last step"} onClick={() => void jump(at.value + 1)} />
+        <Button label="Back" icon="left" bare={narrow} hint="[" off={at.value === 0 && "the start"} onClick={() => void jump(at.value - 1)} />
+        <Button label="Forward" icon="right" bare={narrow} hint="]" off={at.value >= last && "the last step"} onClick={() => void jump(at.value + 1)} />
       </span>
       {acting.value && !narrow && (
         <Button
           label="Edit step"
           pressed={open}
-          off={!open && at.value === 0 && "The start has nothing to edit: choose a step"}
+          off={!open && at.value === 0 && "Choose a step"}
           onClick={() => setOpen(!open)}
-          hint="Change this step and take the later ones again (Enter)"
+          hint="Enter"
         />
       )}
       <Branches />

@@ -1,7 +1,9 @@
 // What can be changed of the step that is looked at. Enter takes it and the later ones again.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useEscape } from "../keys";
+import type { Ask } from "../host";
 import type { StepInfo } from "../payload";
+import { moveStep } from "../do";
 import { useStore } from "../store";
 import { Button } from "../ui/button";
 import { ParamField } from "../ui/param";
@@ -15,7 +17,8 @@ export function StepBar({ onClose }: { onClose: () => void }) {
 }
 
 function Editor({ step, at }: { step: StepInfo; at: number }) {
-  const { act, history, uid, width } = useStore();
+  const store = useStore();
+  const { act, history, uid, width } = store;
   const [changed, setChanged] = useState<ReadonlyMap<string, unknown>>(new Map());
   const box = useRef<HTMLFormElement>(null);
   const { steps } = history.value;
@@ -24,10 +27,9 @@ function Editor({ step, at }: { step: StepInfo; at: number }) {
   useEffect(() => {
     if (!narrow) box.current?.querySelector<HTMLElement>("input, select, button")?.focus({ preventScroll: true });
   }, []);
-  const to = (kind: "delete" | "retry") => void act({ kind, step: step.id }, "history");
+  const tell = (request: Ask) => act({ ...request, step: step.id }, "history");
   const apply = async () => {
-    if (!changed.size) return;
-    if (await act({ kind: "edit", step: step.id, values: Object.fromEntries(changed) }, "history")) setChanged(new Map());
+    if (changed.size && (await tell({ kind: "edit", values: Object.fromEntries(changed) }))) setChanged(new Map());
   };
   return (
     <form
@@ -55,17 +57,17 @@ function Editor({ step, at }: { step: StepInfo; at: number }) {
             {later ? `Change, and take ${later} again` : "Change"}
           </button>
         )}
-        {step.status === "parked" && <Button label="Try again" onClick={() => to("retry")} />}
+        {step.status === "parked" && <Button label="Try again" onClick={() => void tell({ kind: "retry" })} />}
       </div>
       <div class="tvl-row">
-        <Said label="Name" value={step.name} empty={step.label} onSet={(text) => void act({ kind: "rename", step: step.id, text }, "history")} />
-        <Said label="Note" value={step.note} empty="" onSet={(text) => void act({ kind: "note", step: step.id, text }, "history")} />
+        <Said label="Name" value={step.name} empty={step.label} onSet={(text) => void tell({ kind: "rename", text })} />
+        <Said label="Note" value={step.note} empty="" onSet={(text) => void tell({ kind: "note", text })} />
         <span class="tvl-joined">
-          <Button label="Earlier" icon="left" hint="Move it earlier (Alt+←)" off={at === 1 && "It is the first step"} onClick={() => void act({ kind: "move", step: step.id, to: at - 2 }, "history")} />
-          <Button label="Later" icon="right" hint="Move it later (Alt+→)" off={at === steps.length && "It is the last step"} onClick={() => void act({ kind: "move", step: step.id, to: at }, "history")} />
+          <Button label="Earlier" icon="left" hint="Alt+Left" off={at === 1 && "the first step"} onClick={() => void moveStep(store, -1)} />
+          <Button label="Later" icon="right" hint="Alt+Right" off={at === steps.length && "the last step"} onClick={() => void moveStep(store, 1)} />
         </span>
-        <Button label="Branch here" icon="branch" hint="Go on from here; the later steps stay on their branch" onClick={() => void act({ kind: "branch", step: step.id }, "history")} />
-        <Button label="Delete" kind="danger" onClick={() => to("delete")} />
+        <Button label="Branch here" icon="branch" onClick={() => void tell({ kind: "branch" })} />
+        <Button label="Delete" kind="danger" onClick={() => void tell({ kind: "delete" })} />
       </div>
       {step.reason && (
         <p class={step.status === "parked" ? "tvl-tone-unknown" : "tvl-soft-text"}>
@@ -85,27 +87,20 @@ interface SaidProps {
 }
 
 /** Text that is sent when it is left or confirmed. */
-function Said({ label, value, empty, onSet }: SaidProps) {
-  const [text, setText] = useState<string | null>(null);
-  const send = () => {
-    if (text !== null && text !== value) onSet(text);
-    setText(null);
-  };
-  return (
-    <label class="tvl-field">
-      <span>{label}</span>
-      <input
-        type="text"
-        value={text ?? value}
-        placeholder={empty}
-        onInput={(e) => setText(e.currentTarget.value)}
-        onBlur={send}
-        onKeyDown={(e) => {
-          if (e.key !== "Enter" || e.shiftKey) return;
-          e.preventDefault();
-          send();
-        }}
-      />
-    </label>
-  );
-}
+const Said = ({ label, value, empty, onSet }: SaidProps) => (
+  <label class="tvl-field">
+    <span>{label}</span>
+    <input
+      key={value}
+      type="text"
+      defaultValue={value}
+      placeholder={empty}
+      onChange={(e) => onSet(e.currentTarget.value)}
+      onKeyDown={(e) => {
+        if (e.key !== "Enter" || e.shiftKey) return;
+        e.preventDefault(); // not the parameters
+        e.currentTarget.blur();
+      }}
+    />
+  </label>
+);

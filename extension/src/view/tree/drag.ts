@@ -82,10 +82,14 @@ export function makeDrag(store: Store, tree: () => HTMLElement | null): Drag {
     const next = snap(now.row.n ?? 0, from.x - event.clientX);
     held.value = { ...now, x: event.clientX, y: event.clientY, snap: next };
     if (next?.factor === now.snap?.factor) return;
-    const act = next && splitAct(store, now.row.id, next.factor);
-    if (act) return previews.ask(act);
+    if (next) return void ghost(now.row.id, next.factor);
     previews.drop();
     store.preview.value = null;
+  }
+
+  async function ghost(id: string, factor: number) {
+    const act = await soon(store, id, factor);
+    if (act && held.value?.snap?.factor === factor) previews.ask(act);
   }
 
   function carry(now: Held, event: PointerEvent) {

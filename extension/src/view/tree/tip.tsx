@@ -10,7 +10,11 @@ export function DragTip({ held, box }: { held: Held; box: { current: HTMLElement
     const { left, top } = body.getBoundingClientRect();
     const x = Math.min(held.x - left + 14, body.clientWidth - tip.current.offsetWidth - 4);
     tip.current.style.left = `${Math.max(4, x)}px`;
-    tip.current.style.top = `${held.y - top + 16 + body.scrollTop}px`;
+    // Below the pointer, or above it where there is no room.
+    const below = held.y - top + 16;
+    const high = tip.current.offsetHeight;
+    const y = below + high < body.clientHeight ? below : held.y - top - high - 8;
+    tip.current.style.top = `${Math.max(0, y) + body.scrollTop}px`;
   });
   const { sign, text } = told(held);
   return (

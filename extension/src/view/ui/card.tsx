@@ -13,6 +13,8 @@ interface Props {
 }
 
 export function CardView({ card, onMove, onShow, onClose, id }: Props) {
+  // The first line is words; the loops concerned follow, one a line.
+  const [said, ...loops] = card.text.split("\n");
   const moves = card.moves.slice(0, 3);
   return (
     <div class="tvl-card" id={id}>
@@ -22,7 +24,8 @@ export function CardView({ card, onMove, onShow, onClose, id }: Props) {
           {onClose && <Button label="Close" icon="close" bare kind="quiet" onClick={onClose} />}
         </div>
       )}
-      {card.text && <p class="tvl-pre">{card.text}</p>}
+      {said && <p class="tvl-pre">{said}</p>}
+      {loops.length > 0 && <pre class="tvl-card-loops">{loops.join("\n")}</pre>}
       {card.clash && <p class="tvl-pre tvl-soft-text">{card.clash}</p>}
       {card.where.length > 0 && onShow && (
         <p>

@@ -7,7 +7,7 @@ function scaled(value: number, base: number, units: string[], digits: number): s
   let at = 0;
   let left = value;
   // 1023.9 KiB rounds up to 1024: then it is 1 MiB.
-  while (Number(left.toPrecision(digits)) >= base && at < units.length - 1) {
+  while ((left >= base || Number(left.toPrecision(digits)) >= base) && at < units.length - 1) {
     left /= base;
     at += 1;
   }

@@ -19,7 +19,6 @@ export function Sparkline({ values, at, label, width = 96, height = 22, log }: P
       {runs(points).map((run, i) => (
         <polyline key={i} points={run.map((p) => `${p.x},${p.y}`).join(" ")} />
       ))}
-      {points.map((p, i) => p && i !== at && <circle key={i} cx={p.x} cy={p.y} r="1.2" class="tvl-spark-dot" />)}
       {here && <circle cx={here.x} cy={here.y} r="3" class="tvl-spark-at" />}
     </svg>
   );

@@ -1,0 +1,180 @@
+"""A lab without a browser: what a view asks, what code does, and that both are one."""
+
+import json
+
+import pytest
+
+from tests.payloads import complaints
+from tvmlab import te
+from tvmlab.core.error import LabError
+from tvmlab.lab.app import Lab
+from tvmlab.view import payload
+
+SPLIT = {"primitive": "split", "args": {"stage": {"stage": "C"}, "parent": {"axis": "C.i"}, "factor": 4}}
+SUM = {"primitive": "vectorize", "args": {"stage": {"stage": "C"}, "var": {"axis": "C.k"}}}
+
+
+def test_the_state_keeps_the_contract(lab):
+    assert complaints(lab.state(), payload.State) == []
+    lab.apply("split", "C.i", factor=4)
+    lab.apply("vectorize", "C.j")
+    assert complaints(lab.state(), payload.State) == []
+    assert complaints(lab.saved(), payload.Document) == []
+    json.dumps(lab.saved(), allow_nan=False)
+
+
+def test_an_act_in_the_widget_is_a_step_of_the_schedule_and_the_reverse(lab, ask):
+    assert ask("apply", act=SPLIT)["ok"]
+    assert "split(i, factor=4)" in lab.code
+    lab.schedule[lab.schedule.outputs[0]].reorder(*reversed(lab.schedule[lab.schedule.outputs[0]].leaf_iter_vars[:2]))
+    assert [s["label"].split()[0] for s in lab.history()["steps"]] == ["split", "reorder"]
+    lab.schedule.undo()
+    assert lab.step == 1
+    assert ask("redo")["ok"] and len(lab.schedule.trace) == 2
+
+
+def test_a_refused_act_changes_nothing_and_says_why(lab, ask):
+    before = json.dumps(lab.state())
+    reply = ask("apply", act=SUM)
+    assert not reply["ok"] and "reduction" in reply["card"]["text"]
+    assert json.dumps(lab.state()) == before
+
+
+@pytest.mark.parametrize("factor", [0, -3, "x", None, 1.5])
+def test_a_bad_factor_is_refused_in_words(ask, factor):
+    act = {"primitive": "split", "args": {**SPLIT["args"], "factor": factor}}
+    reply = ask("apply", act=act)
+    assert not reply["ok"] and "factor" in reply["card"]["text"] and reply["card"]["code"] != "internal"
+    assert ask("verdict", act=act)["data"]["sign"] == "x"
+    assert ask("preview", act=act)["data"]["sign"] == "x"
+
+
+def test_a_huge_factor_is_a_step_like_any_other(lab, ask):
+    act = {"primitive": "split", "args": {**SPLIT["args"], "factor": 10**9}}
+    assert ask("preview", act=act)["ok"]
+    assert ask("apply", act=act)["ok"] and lab.frame["loops"]
+
+
+@pytest.mark.parametrize(
+    "request_, words",
+    [
+        ({"kind": "nonsense"}, "does not know"),
+        ({"kind": "select", "ids": ["C.nothing"]}, "C.nothing"),
+        ({"kind": "apply", "act": {"primitive": "explode", "args": {}}}, "explode"),
+        ({"kind": "jump", "cursor": 99}, "99"),
+        ({"kind": "edit", "step": "e77", "values": {}}, "e77"),
+        ({"kind": "switch", "what": "b9"}, "b9"),
+        ({"kind": "target", "what": "abacus"}, "abacus"),
+        ({"kind": "machine", "what": "abacus"}, "abacus"),
+        ({"kind": "picture", "what": "selfie"}, "selfie"),
+        ({"kind": "options", "values": {"repeats": 0}}, "repeats"),
+        ({"kind": "start", "what": "abacus"}, "abacus"),
+        ({"kind": "start", "what": "matmul", "values": {"m": "many"}}, "many"),
+        ({"kind": "start", "text": "C = te.compute((4,), lambda i: D[i])"}, "D"),
+    ],
+)
+def test_what_cannot_be_done_is_a_card(lab, ask, request_, words):
+    before = json.dumps(lab.state())
+    reply = ask(**request_)
+    assert reply["re"] == 7 and not reply["ok"], reply
+    card = reply["card"]
+    assert complaints(card, payload.Card) == [] and card["code"] != "internal"
+    assert words in json.dumps(card)
+    assert json.dumps(lab.state()) == before
+
+
+@pytest.mark.parametrize(
+    "kind, kept",
+    [
+        ("source", list[dict]), ("source numba", payload.SourceText), ("source llvm", payload.SourceText),
+        ("passes", list[payload.Pass]), ("picture", list[dict]), ("picture graph", payload.Picture),
+        ("picture relations", payload.Picture), ("picture metrics", payload.Picture),
+        ("picture roofline", payload.Picture),
+        ("drawer", payload.Drawer), ("document", payload.Document),
+    ],
+)  # fmt: skip
+def test_what_a_view_looks_at_keeps_the_contract(lab, ask, kind, kept):
+    lab.apply("tile", "C.i", "C.j", 4, 8)
+    kind, _, what = kind.partition(" ")
+    reply = ask(kind, **({"what": what} if what else {}))
+    assert reply["ok"], reply
+    if kept != list[dict]:
+        assert complaints(reply["data"], kept) == []
+
+
+def test_selection_follows_a_loop_through_the_steps(lab, ask):
+    lab.select("C.i")
+    ask("apply", act=SPLIT)
+    assert lab.selection == ["C.i.outer"]
+    ask("undo")
+    assert lab.selection[0].startswith("C")
+
+
+def test_observers_hear_of_every_change_until_they_leave(lab):
+    heard = []
+    stop = lab.observe(lambda x: heard.append(x.step))
+    lab.apply("split", "C.i", factor=4)
+    lab.undo()
+    stop()
+    lab.redo()
+    assert heard == [1, 0]
+
+
+def test_a_recipe_is_one_act_and_undone_as_one(lab, ask):
+    item = next(i for i in lab.actions()["items"] if i["group"] == "recipe" and i["sign"] == "+")
+    assert ask("apply", act=item["act"])["ok"]
+    steps = lab.history()["steps"]
+    assert len(steps) > 1 and len({s["group"] for s in steps}) == 1
+    lab.undo()
+    assert lab.step == 0 and len(lab.schedule.trace) == 0
+
+
+def test_other_shapes_of_the_same_operator_keep_the_steps(ask, lab):
+    assert ask("start", what="matmul", values={"m": 64, "n": 64, "k": 64})["ok"]
+    ask("apply", act=SPLIT)
+    assert ask("start", what="matmul", values={"m": 32, "n": 64, "k": 64})["ok"]
+    assert [s["label"] for s in lab.history()["steps"]] == ["split i by 4"]
+    assert lab.head()["title"].startswith("matmul 32x64x64")
+
+
+def test_saved_and_loaded_it_is_the_same_lab(lab, tmp_path):
+    lab.apply("split", "C.i", factor=4)
+    lab.apply("vectorize", "C.j")
+    lab.undo()
+    again = Lab.load(lab.save(tmp_path / "my.tvlab.json"))
+    assert (again.step, len(again.document.entries)) == (1, 2)
+    assert again.frame["loops"] == lab.frame["loops"]
+    assert again.redo().schedule.trace.same(lab.redo().schedule.trace)
+    again.close()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"save": {}}', '{"save": {"document": 3}}', "\x00", "[" * 5000])
+def test_a_file_that_is_no_lab_is_refused_by_name(tmp_path, text):
+    path = tmp_path / "broken.json"
+    path.write_text(text)
+    with pytest.raises(LabError):
+        Lab.load(path)
+
+
+def test_a_lab_of_nothing_has_something_to_begin_with():
+    made = Lab()
+    assert made.head()["start"] and made.frame["loops"]
+    made.close()
+
+
+@pytest.mark.parametrize("bad", [3, "C", [1]])
+def test_what_is_no_schedule_is_refused(bad):
+    with pytest.raises((LabError, TypeError)):
+        Lab(bad)
+
+
+def test_hostile_names_stay_text():
+    name = 'A"<script>alert(1)</script>\'🙂 __proto__'
+    A = te.placeholder((4, 4), name=name)
+    B = te.compute((4, 4), lambda i, j: A[i, j] + 1.0, name="constructor")
+    made = Lab(te.create_schedule(B.op), [A, B])
+    made.apply("split", "constructor.i", factor=2)
+    page = made.html()
+    assert "<script>alert" not in page
+    assert "<script>alert" not in made.bundle()["text/html"]
+    made.close()
