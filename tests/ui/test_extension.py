@@ -35,8 +35,6 @@ def panel(lab):
 
 def snapshot(lab):
     """Saves the notebook with the still copies as they are now."""
-    panel(lab).locator(".tvx-lab").wait_for()
-    lab.front()
     lab.command("tvmlab:snapshot-all")
     lab.page.get_by_text("still copy of one lab was written").wait_for()
     lab.save()
