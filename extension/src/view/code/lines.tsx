@@ -1,7 +1,7 @@
 // Lines of text with a gutter. Only those that are seen are in the page.
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { pieces } from "./find";
+import { LineText } from "../ui/lines";
 import type { Shown } from "./rows";
 import { reveal, span } from "./window";
 
@@ -111,11 +111,7 @@ function Row({ row, at, props }: { row: Shown; at: number; props: Props }) {
         {foldable ? (hides ? "▸" : "▾") : ""}
       </span>
       <code style={{ "--depth": line.d }}>
-        {pieces(line, props.search).map((piece, i) => (
-          <span key={i} class={`${WORDS.has(piece.kind) ? `tvl-k-${piece.kind}` : ""}${piece.hit ? " tvl-hit" : ""}` || undefined}>
-            {piece.text}
-          </span>
-        ))}
+        <LineText line={line} search={props.search} />
         {hides > 0 && <span class="tvl-hides"> ⋯ {hides} lines</span>}
       </code>
     </div>
@@ -123,7 +119,6 @@ function Row({ row, at, props }: { row: Shown; at: number; props: Props }) {
 }
 
 const SIGNS = { " ": "kept", "+": "added", "-": "removed", "~": "changed" };
-const WORDS = new Set(["word", "mark", "number", "comment", "string"]);
 
 /** Characters of the longest line, so that scrolling sideways does not jump with what is seen. */
 function useWidest(rows: Shown[]): number {

@@ -8,6 +8,7 @@ import { CardView } from "../ui/card";
 import { copyText } from "../ui/clipboard";
 import { Menu, type Item } from "../ui/menu";
 import { Pane } from "../ui/pane";
+import { Search } from "../ui/search";
 import { Spinner } from "../ui/spinner";
 import { tabPanel, Tabs } from "../ui/tabs";
 import { toggled } from "../tree/outline";
@@ -103,14 +104,14 @@ function Body({ store, kind, lines, diff, label, preview, stale, tools, children
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const [opened, setOpened] = useState<ReadonlySet<number>>(new Set());
   const [cursor, setCursor] = useState(-1);
-  const [search, setSearch] = useState<string | null>(null);
+  const [search, setSearch] = useState("");
   const [wraps, setWraps] = useState(false);
   const [plain, setPlain] = useState(false);
   const fits = diff ? diff.length * 20 <= (box.current?.clientHeight ?? 400) : true;
-  const rows = useMemo(() => (diff ? changes(diff, opened, !fits) : folded(lines, closed)), [lines, diff, closed, opened, fits]);
+  const rows = useMemo(() => (diff ? changes(diff, opened, !fits) : folded(lines, search ? NONE : closed)), [lines, diff, closed, opened, fits, !search]);
   useEffect(() => setOpened(new Set()), [diff]);
   const inRows = useMemo(() => rows.map((row) => (row.kind === "line" ? row.line : NOTHING)), [rows]);
-  const hits = useMemo(() => found(inRows, search ?? ""), [inRows, search]);
+  const hits = useMemo(() => found(inRows, search), [inRows, search]);
   const selection = store.selection.value;
   const selected = useMemo(() => new Set(selection), [selection]);
   const wrap = wraps && rows.length <= LONG;
@@ -162,13 +163,12 @@ function Body({ store, kind, lines, diff, label, preview, stale, tools, children
     ArrowLeft: onLines(() => fold(cursor, true)),
     ArrowRight: onLines(() => (rows[cursor]?.kind === "gap" ? pick(cursor) : fold(cursor, false))),
     Enter: { does: "choose the loop of the line", run: onLines(() => pick(cursor)) },
-    "/": { does: "search the text", run: () => void setSearch(search ?? "") },
     n: { does: "next hit; N: the one before", run: () => (hits.length ? hit(false) : false) },
     N: () => (hits.length ? hit(true) : false),
     w: { does: "wrap long lines", run: () => setWraps(!wraps) },
   });
-  useEscape(search !== null, () => {
-    setSearch(null);
+  useEscape(search !== "", () => {
+    setSearch("");
     box.current?.focus();
   });
   const copy = () => void copyText(asText(lines)).then((done) => (store.said.value = done ? "Copied the text." : "The browser does not let this page copy."));
@@ -176,11 +176,10 @@ function Body({ store, kind, lines, diff, label, preview, stale, tools, children
     <>
       <div class="tvl-code-bar">
         {tools}
-        {search === null ? (
-          <Button kind="quiet" label="Search" hint="/" onClick={() => setSearch("")} />
-        ) : (
-          <Find value={search} hits={hits} cursor={cursor} onInput={setSearch} onNext={hit} onClose={() => setSearch(null)} />
-        )}
+        <Search value={search} label="Search the text" onInput={setSearch} onEnter={hit} />
+        <span role="status">
+          {search && <Button kind="quiet" label={`${hits.indexOf(cursor) + 1 || "–"} of ${hits.length}`} hint="next: n, before: N" onClick={() => hit(false)} />}
+        </span>
         <Button kind="quiet" label="Wrap" pressed={wrap} hint="w" off={rows.length > LONG && `longer than ${LONG} lines: too long to wrap`} onClick={() => setWraps(!wraps)} />
         <Button kind="quiet" label="Text" pressed={plain} hint="the whole text, plain, for screen readers and for selecting" onClick={() => setPlain(!plain)} />
         <Button kind="quiet" icon="copy" label="Copy" onClick={copy} />
@@ -198,7 +197,7 @@ function Body({ store, kind, lines, diff, label, preview, stale, tools, children
           label={`Lines of the program${label ? `, ${label}` : ""}`}
           id={`${store.uid}-line-${kind}`}
           cursor={cursor}
-          search={search ?? ""}
+          search={search}
           selected={selected}
           hover={store.hover.value}
           at={store.at.value}
@@ -216,6 +215,7 @@ function Body({ store, kind, lines, diff, label, preview, stale, tools, children
 }
 
 const NOTHING: Line = { d: 0, t: "" };
+const NONE: ReadonlySet<string> = new Set();
 
 /** A preview may be shorter than the text: afterwards the place in the text is the same again. */
 function useKeepScroll(box: { current: HTMLElement | null }, preview: boolean): void {
@@ -224,36 +224,6 @@ function useKeepScroll(box: { current: HTMLElement | null }, preview: boolean): 
   useLayoutEffect(() => {
     if (box.current && !preview) box.current.scrollTop = kept.current;
   }, [preview]);
-}
-
-function Find(props: { value: string; hits: number[]; cursor: number; onInput: (text: string) => void; onNext: (back: boolean) => void; onClose: () => void }) {
-  const field = useRef<HTMLInputElement>(null);
-  const { value, hits, cursor } = props;
-  useEffect(() => field.current?.focus(), []);
-  const at = hits.indexOf(cursor);
-  return (
-    <span class="tvl-find" role="search">
-      <input
-        ref={field}
-        type="search"
-        data-search
-        aria-label="Search the text"
-        placeholder="search the text"
-        value={value}
-        onInput={(e) => props.onInput(e.currentTarget.value)}
-        onKeyDown={(e) => {
-          if (e.key !== "Enter" || e.ctrlKey || e.metaKey) return;
-          e.preventDefault();
-          e.stopPropagation();
-          props.onNext(e.shiftKey);
-        }}
-      />
-      <span role="status">{value ? `${at >= 0 ? `${at + 1} of ` : ""}${hits.length}` : ""}</span>
-      <Button kind="quiet" icon="up" label="Before" bare onClick={() => props.onNext(true)} />
-      <Button kind="quiet" icon="down" label="Next" bare onClick={() => props.onNext(false)} />
-      <Button kind="quiet" icon="close" label="Close the search" bare onClick={props.onClose} />
-    </span>
-  );
 }
 
 function BaseMenu({ store, base, onPick }: { store: Store; base: Base; onPick: (base: Base) => void }) {
