@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from .facts import Access, Facts
-from .machine import Machine
+from .facts import Access, Facts, Inner
+from .machine import Cache, Machine
 from .metrics import LINE, Metrics
 from .roofline import Traffic, active_cores, traffic
 
@@ -21,10 +21,12 @@ TURN = 1.0  # of an iteration of an innermost loop
 START = 4.0  # of starting one
 ASKED = 1.5  # of a condition
 MASKED = 1.0  # of a mask, per vector
-UPDATE = 1.5  # of storing what the next iteration loads again, per vector
+UPDATE = 2.0  # of storing what the next iteration loads again, per vector
 GATHER = 1.0  # of an element of a vector that is not contiguous
 JUMP, PAGE_JUMP = 2.0, 5.0  # of moving to another line, to another page
 PAGE = 4096
+WAY = 4096  # bytes of a way of the first cache: addresses that far apart share a set
+LATENCY = 4.0  # cycles until the sum of two floats is there
 LAUNCH = 5e-6  # seconds of starting a parallel loop
 
 Parts = dict[str, float]
@@ -32,10 +34,12 @@ Parts = dict[str, float]
 
 @dataclass(frozen=True)
 class Cost:
-    """`arithmetic`, `access` (per buffer), `turns` (per stage) and `updates`: cycles, one element at a time; `width`:
-    what vectors divide them by. `starts`, `guards`, `gathers`, `hops` (inside a line's length), `jumps` (longer rows):
-    cycles. `moved`: bytes into each level per buffer, as if every byte that comes were used; `waste`: the others.
-    `spread`: how many cores' worth of work is done at a time; `cores` that take part; `launches`.
+    """Cycles: `arithmetic`, `access` (per buffer), `turns` (per stage) and `updates` one element at a time, `width`:
+    what vectors divide them by; `starts` of inner loops, `guards`, `gathers`, `waits` (of a sum for its last term),
+    `hops` (to another line with each element), `jumps` (after a row of them).
+
+    Bytes: `moved` into each level, per buffer, as if all of every line were used; `waste`: the others. `spread`: how
+    many cores' worth of work is done at a time; `cores` that take part; `launches` of parallel loops.
     """
 
     arithmetic: float
@@ -46,6 +50,7 @@ class Cost:
     starts: Parts
     guards: float
     gathers: float
+    waits: float
     hops: Parts
     jumps: Parts
     moved: dict[str, Parts]
@@ -56,7 +61,7 @@ class Cost:
 
     def seconds(self, machine: Machine) -> float:
         wide = (self.arithmetic + total(self.access) + total(self.turns) + self.updates) / self.width
-        rest = total(self.starts) + self.guards + self.gathers + total(self.hops) + total(self.jumps)
+        rest = total(self.starts) + self.guards + self.gathers + self.waits + total(self.hops) + total(self.jumps)
         seconds = (wide + rest) / (machine.ghz * 1e9 * self.spread) + self.launches * LAUNCH
         for level, buffers in self.moved.items():
             seconds += (total(buffers) + self.waste[level]) / machine.bandwidth(level, self.cores)
@@ -68,7 +73,7 @@ class Cost:
     def scaled(self, k: float) -> Cost:
         """With k times the work, at the same traffic."""
         return self.with_(
-            **{name: getattr(self, name) * k for name in ("arithmetic", "updates", "guards", "gathers")},
+            **{name: getattr(self, name) * k for name in ("arithmetic", "updates", "guards", "gathers", "waits")},
             **{name: times(getattr(self, name), k) for name in ("access", "turns", "starts", "hops", "jumps")},
         )
 
@@ -81,45 +86,74 @@ def times(parts: Parts, k: float) -> Parts:
     return {name: v * k for name, v in parts.items()}
 
 
-def cost(f: Facts, machine: Machine) -> Cost:
-    """The parts of a program's time."""
+def cost(f: Facts, machine: Machine, auto: bool = True) -> Cost:
+    """The parts of a program's time. `auto`: simple innermost loops are made vectors by the compiler."""
     m = f.metrics
     native = machine.lanes(m.bits)
     arithmetic = sum(w.flops + w.calls * CALL for w in f.work) / machine.pipes
     turns = _sum((x.stage, x.iterations * TURN) for x in f.inner)
     access = _sum((a.buffer, a.held * ACCESS) for a in f.accesses)
-    wide = sum((w.flops + w.calls * CALL) / _wide(w.lanes, native) for w in f.work) / machine.pipes
-    wide += sum(a.held * ACCESS / (_wide(a.lanes, native) if a.stride in (0, 1) else 1) for a in f.accesses)
-    wide += sum(x.iterations * TURN / (_wide(x.extent, native) if x.kind == "vector" else 1) for x in f.inner)
+
+    def wide_(lanes: int, trip: int, fits: bool = True) -> int:
+        """What vectors divide the time by."""
+        if lanes == 1 and auto and trip >= native:
+            return native
+        return max(1, min(lanes, native)) if fits else 1
+
+    wide = sum((w.flops + w.calls * CALL) / wide_(w.lanes, w.trip) for w in f.work) / machine.pipes
+    wide += sum(a.held * ACCESS / wide_(a.lanes, a.trip, a.stride in (0, 1)) for a in f.accesses)
+    wide += sum(x.iterations * TURN / wide_(*_vectors(x)) for x in f.inner)
     changed = [a for a in f.accesses if a.updates and not a.local]
     updates = sum(a.held * UPDATE for a in changed)
-    wide += sum(a.held / _wide(a.lanes, native) * UPDATE for a in changed)
+    wide += sum(a.held * UPDATE / wide_(a.lanes, a.trip) for a in changed)
     whole = arithmetic + total(access) + total(turns) + updates
-    far = [a for a in f.accesses if a.step >= machine.line]
     lines = traffic(m, machine)
     filled = {name: n / LINE for name, n in lines[0].buffers.items()}  # lines that come into the first cache
+    first = machine.caches[0]
     moved, waste = _traffic(m, machine, lines)
+
+    def jumps(rows: bool) -> Parts:
+        """To another line, after whole rows of them or with each element."""
+        mine = [a for a in f.accesses if a.step >= machine.line and (a.run >= machine.line) == rows]
+        return _sum((a.buffer, _jumps(a, filled.get(a.buffer, 0.0), first)) for a in mine)
+
     return Cost(
-        arithmetic=arithmetic, access=access, turns=turns, width=whole / wide if wide else 1.0,
-        updates=updates,
+        arithmetic=arithmetic, access=access, turns=turns, width=whole / wide if wide else 1.0, updates=updates,
         starts=_sum((x.stage, x.starts * START) for x in f.inner),
         guards=sum(g.times * ASKED for g in f.guards)
         + sum(a.elements / native * MASKED for a in f.accesses if a.masked),
         gathers=sum(a.elements * GATHER for a in f.accesses if a.lanes > 1 and a.stride not in (0, 1)),
-        hops=_sum((a.buffer, _jumps(a, filled.get(a.buffer, 0.0))) for a in far if a.run < machine.line),
-        jumps=_sum((a.buffer, _jumps(a, filled.get(a.buffer, 0.0))) for a in far if a.run >= machine.line),
+        waits=sum(_wait(a, native) for a in f.accesses), hops=jumps(False), jumps=jumps(True),
         moved=moved, waste=waste, spread=spread(m, machine.cores), cores=active_cores(m, machine),
         launches=sum(r.runs for r in m.regions if r.tasks > 1),
     )  # fmt: skip
 
 
-def _wide(lanes: int, native: int) -> int:
-    return max(1, min(lanes, native))
+def _vectors(x: Inner) -> tuple[int, int]:
+    """Lanes of an innermost loop, and iterations of which a compiler can make some."""
+    if x.kind == "vector":
+        return x.extent, 1
+    return 1, 1 if x.blocked else x.extent
 
 
-def _jumps(a: Access, lines: float) -> float:
+def _jumps(a: Access, lines: float, first: Cache) -> float:
     """A jump costs where it leads to a line that is not in the first cache."""
-    return min(a.jumps, lines / max(1.0, a.run / LINE)) * (PAGE_JUMP if a.step >= PAGE else JUMP)
+    missed = a.jumps if crowded(a, first) else min(a.jumps, lines / max(1.0, a.run / LINE))
+    return missed * (PAGE_JUMP if a.step >= PAGE else JUMP)
+
+
+def crowded(a: Access, first: Cache) -> bool:
+    """Do the rows fall on so few sets of the cache that they push each other out? (512 rows, 4096 bytes apart)"""
+    if a.step < LINE or a.step % LINE:
+        return False
+    starts = WAY // math.gcd(a.step, WAY)  # where in a way the rows begin
+    covered = min(1.0, starts * max(1.0, a.run / LINE) * LINE / WAY)
+    return a.rows * max(a.run, LINE) > first.size * covered
+
+
+def _wait(a: Access, native: int) -> float:
+    """Cycles that a sum waits for its last addition, beyond those that it adds in."""
+    return a.waits * max(0.0, LATENCY - max(1.0, a.apart / native if a.lanes > 1 else a.apart))
 
 
 def _sum(pairs: Iterable[tuple[str, float]]) -> Parts:

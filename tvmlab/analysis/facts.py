@@ -11,12 +11,14 @@ from typing import NamedTuple
 
 from ..core import dtype as dt
 from ..core.deep import deep
-from ..core.node import Const, Store
+from ..core.node import Const, Load, Store
 from ..core.program import Function, Program
 from ..core.walk import identical, walk
 from .access import Block, Loop, Reader, Site
 from .forms import short
 from .metrics import Metrics, Tally
+
+LONG = 16  # additions one after the other that are too many to overlap with others
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +28,10 @@ class Access:
     `elements`: over the whole run. `lanes`: of one access. `loop`: the innermost loop, or the vectorized one, by which
     the place moves; `stride`: by how many elements with it (0: it stays, None: not known). `held`: `elements` without
     the repetitions that a register saves, where inner loops stay at one place. `run`: bytes in a row before it jumps;
-    `jumps`: how often it does; `step`: bytes of a jump, `jump_loop`: the loop that makes it. `updates`: it stores what
-    it has just loaded and changed. `local`: to memory that the program allocates.
+    `jumps`: how often it does; `step`: bytes of a jump, `jump_loop`: the loop that makes it, `rows`: its iterations.
+    `updates`: it stores what it has just loaded and changed; `waits`: so many times one after the other, each needing
+    the result before, in the loop `over`, for `apart` elements at a time. `local`: to memory that the program
+    allocates. `trip`: see Work.
     """
 
     buffer: str
@@ -43,9 +47,14 @@ class Access:
     jumps: float
     jump_loop: str
     step: int
+    rows: int
     updates: bool
+    waits: float
+    over: str
+    apart: int
     local: bool
     masked: bool
+    trip: int
 
     @property
     def bytes(self) -> int:
@@ -54,7 +63,10 @@ class Access:
 
 @dataclass(frozen=True, eq=False)
 class Inner:
-    """An innermost loop: how often it starts, and how many iterations all starts make. `kind`: of the loop."""
+    """An innermost loop: how often it starts, and how many iterations all starts make. `kind`: of the loop.
+
+    `blocked`: what keeps a compiler from making vectors of it by itself: stride, chain, guard, call, or "".
+    """
 
     name: str
     stage: str
@@ -62,6 +74,7 @@ class Inner:
     extent: int
     starts: int
     iterations: int
+    blocked: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,11 +88,15 @@ class Asked:
 
 
 class Work(NamedTuple):
-    """A straight piece that computes, over the whole run. `calls`: of the flops, mathematical functions."""
+    """A straight piece that computes, over the whole run. `calls`: of the flops, mathematical functions.
+
+    `trip`: iterations of the innermost loop around it, where a compiler can make vectors of that by itself; else 1.
+    """
 
     flops: int
     calls: int
     lanes: int
+    trip: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,47 +124,115 @@ def facts(program: Program | Function, sizes: Mapping[str, int] | None = None) -
     m = tally.metrics()
     if m.flops is None:
         return Facts(m)
+    shape = _Shape(reader, tally)
     return Facts(
         m,
-        [_access(s, reader, tally) for s in reader.sites],
-        _inner(reader, tally),
-        _guards(reader, tally),
-        [_work(b, tally) for b in reader.blocks if b.flops],
+        [shape.access(s) for s in reader.sites],
+        shape.inner(),
+        shape.guards(),
+        [shape.work(b) for b in reader.blocks if b.flops],
         tuple(b.owner.name for b in fn.buffers),
         {b.owner.name: (b.size or 0) * dt.nbytes(b.dtype) for b in reader.allocated},
     )
 
 
-def _work(b: Block, tally: Tally) -> Work:
-    n = tally.points(b.loop, b.pieces) or 0
-    return Work(n * b.flops, n * b.calls, b.lanes)
+class _Shape:
+    """The innermost loops of a function: unrolled ones are none, a vector statement is one of its own."""
+
+    def __init__(self, reader: Reader, tally: Tally) -> None:
+        self.reader, self.tally = reader, tally
+        scalar: dict[Loop, bool] = {}
+        for s in reader.sites:
+            if s.store:
+                loop = _counting(s.loop)
+                scalar[loop] = scalar.get(loop, True) and s.lanes == 1 and not _vector(s.loop)
+        self.loops = {
+            x: self.blocked(x)
+            for x, alone in scalar.items()
+            if x.node is not None and x.var is not None and alone and not any(_counts(c) for c in x.children)
+        }
+
+    def blocked(self, x: Loop) -> str:
+        """What keeps a compiler from making vectors of an innermost loop."""
+        steps = [(s, _stride(s, x.var)) for s in x.sites]
+        if any(step is None or abs(step) > 1 for _, step in steps):
+            return "stride"
+        if any(step == 0 and _sums(s) for s, step in steps):
+            return "chain"
+        if any(x in g.loop.path for g in self.reader.guards):
+            return "guard"
+        return "call" if any(b.calls for b in x.blocks) else ""
+
+    def trip(self, loop: Loop) -> int:
+        x = _counting(loop)
+        return _extent(x) if self.loops.get(x) == "" else 1
+
+    def work(self, b: Block) -> Work:
+        n = self.tally.points(b.loop, b.pieces) or 0
+        return Work(n * b.flops, n * b.calls, b.lanes, self.trip(b.loop))
+
+    def times(self, s: Site) -> int:
+        return self.tally.points(s.loop, s.pieces if s.node.mask is None else s.loop.pieces) or 0
+
+    def access(self, s: Site) -> Access:
+        times, moves = self.times(s), _moves(s)
+        moving = next((m for m in moves if m.extent > 1), Move("", 0, 1, False))
+        run, passed, jump = _run(moves)
+        b, elements = s.buffer, times * s.lanes
+        size = dt.nbytes(b.dtype)
+        waits, over, apart = _waits(moves, times) if _sums(s) else (0.0, "", 1)
+        return Access(
+            buffer=b.owner.name, stage=_stage(s), store=s.store, elements=elements, size=size, lanes=s.lanes,
+            loop=moving.loop, stride=moving.step if s.forms is not None else None, held=elements / _stays(moves),
+            run=run * size, jumps=elements / passed, jump_loop=jump.loop, step=abs(jump.step) * size, rows=jump.extent,
+            updates=_updates(s), waits=waits, over=over, apart=apart, trip=self.trip(s.loop),
+            masked=s.node.mask is not None, local=any(b is x or b.owner is x for x in self.reader.allocated),
+        )  # fmt: skip
+
+    def inner(self) -> list[Inner]:
+        found = [self.virtual(s) for s in self.reader.sites if s.store and (s.lanes > 1 or _vector(s.loop))]
+        for x, blocked in self.loops.items():
+            assert x.node is not None
+            starts = self.tally.points(x, x.pieces, own=False) or 0
+            iterations = self.tally.points(x, [(*p, *x.own) for p in x.pieces]) or 0
+            stage = getattr(x.node.origin, "stage", "")
+            found.append(Inner(x.node.var.name, stage, x.node.kind, _extent(x), starts, iterations, blocked))
+        return found
+
+    def virtual(self, s: Site) -> Inner:
+        """The loop that a vector statement stands for."""
+        times = self.times(s)
+        if s.lanes == 1:  # the loop is still there
+            return Inner(_name(s.loop), _stage(s), "vector", _extent(s.loop), times // max(_extent(s.loop), 1), times)
+        return Inner("", _stage(s), "vector", s.lanes, times, times * s.lanes)
+
+    def guards(self) -> list[Asked]:
+        points = self.tally.points
+        return [
+            Asked(short(g.cond), _name(g.loop), points(g.loop, g.pieces) or 0, not g.loop.children)
+            for g in self.reader.guards
+        ]
 
 
 # ---------------------------------------------------------------- accesses
 
 
-def _access(s: Site, reader: Reader, tally: Tally) -> Access:
-    times = tally.points(s.loop, s.pieces if s.node.mask is None else s.loop.pieces) or 0
-    moves = _moves(s, reader)
-    loop, stride = next(((name, step) for name, step, n in moves if n > 1), ("", 0))
-    run, passed, jump_loop, step = _run(moves)
-    b, elements = s.buffer, times * s.lanes
-    size = dt.nbytes(b.dtype)
-    allocated = any(b is x or b.owner is x for x in reader.allocated)
-    return Access(
-        b.owner.name, _stage(s), s.store, elements, size, s.lanes, loop, stride if s.forms is not None else None,
-        elements / _stays(moves), run * size, elements / passed, jump_loop, step * size,
-        s.store and isinstance(s.node, Store) and _updates(s.node), allocated, s.node.mask is not None,
-    )  # fmt: skip
+class Move(NamedTuple):
+    """By how many elements a place moves with a loop (of the lanes of a vector: "")."""
+
+    loop: str
+    step: int
+    extent: int
+    unrolled: bool
 
 
-def _stays(moves: list[tuple[str, int, int]]) -> int:
+def _stays(moves: list[Move]) -> int:
     """How often in a row an access is to one place."""
     times = 1
-    for _, step, n in moves:
-        if step and n > 1:
+    for m in moves:
+        if m.step and m.extent > 1:
             break
-        times *= max(n, 1)
+        times *= max(m.extent, 1)
     return times
 
 
@@ -158,79 +243,84 @@ def _stage(s: Site) -> str:
     return getattr(origin, "stage", "")
 
 
-def _updates(s: Store) -> bool:
-    return any(
-        getattr(x, "buffer", None) is s.buffer and identical(x.indices, s.indices)  # type: ignore[attr-defined]
-        for x in walk(s.value)
-        if hasattr(x, "indices")
+def _updates(s: Site) -> bool:
+    """Does it store what it has just loaded and changed?"""
+    node = s.node
+    return isinstance(node, Store) and any(
+        isinstance(x, Load) and x.buffer is node.buffer and identical(x.indices, node.indices) for x in walk(node.value)
     )
 
 
-def _moves(s: Site, reader: Reader) -> list[tuple[str, int, int]]:
-    """(loop, elements that the place moves by with it, extent), innermost first; the lanes of a vector come first."""
-    if s.forms is None:
-        return []
+def _sums(s: Site) -> bool:
+    """Is it a sum of floats, in which each term waits for the one before?"""
+    return dt.is_float(s.buffer.dtype) and _updates(s)
+
+
+def _weights(s: Site) -> list[int]:
+    """By how many elements a step in each dimension moves."""
     weights, total = [], 1
     for n in reversed(s.buffer.shape):
         weights.append(total)
         total *= n.value if isinstance(n, Const) else 1
-    weights.reverse()
-
-    def stride(v: object) -> int:
-        return sum(f.terms.get(v, 0) * w for f, w in zip(s.forms or (), weights, strict=True))
-
-    lanes = [("", stride(s.lane), s.lanes)] if s.lane is not None else []
-    loops = [x for x in reversed(s.loop.path) if x.var is not None and x.node is not None]
-    return lanes + [(x.node.var.name, stride(x.var), x.box[1] - x.box[0] + 1) for x in loops if x.node is not None]
+    return weights[::-1]
 
 
-def _run(moves: list[tuple[str, int, int]]) -> tuple[int, int, str, int]:
-    """Elements in a row, accesses on the way, and the loop and the step of the jump that ends it."""
-    row = passed = 1
-    for name, step, n in moves:
-        step = abs(step)
-        if n <= 1:
-            continue
-        if step > row:
-            return row, passed, name, step
-        passed *= n
-        if step == row:
-            row *= n
-        elif step:  # the rows overlap
-            row += step * (n - 1)
-    return row, passed, "", 0
+def _stride(s: Site, v: object) -> int | None:
+    if s.forms is None:
+        return None
+    return sum(f.terms.get(v, 0) * w for f, w in zip(s.forms, _weights(s), strict=True))
 
 
-# ---------------------------------------------------------------- loops and conditions
-
-
-def _inner(reader: Reader, tally: Tally) -> list[Inner]:
-    """The innermost loops: unrolled ones are none, a vector statement is one of its own."""
-    found = []
-    busy: dict[Loop, bool] = {}  # loops with statements of their own -> are they scalar
-    for s in reader.sites:
-        if s.store:
-            loop = _counting(s.loop)
-            if s.lanes > 1 or s.loop is not loop and _vector(s.loop):
-                found.append(_virtual(s, reader, tally))
-            busy[loop] = busy.get(loop, True) and s.lanes == 1
-    for x, scalar in busy.items():
-        if x.node is not None and scalar and not any(_counts(c) for c in x.children):
-            starts = tally.points(x, x.pieces, own=False) or 0
-            iterations = tally.points(x, [(*p, *x.own) for p in x.pieces]) or 0
-            extent = x.box[1] - x.box[0] + 1
-            stage = getattr(x.node.origin, "stage", "")
-            found.append(Inner(x.node.var.name, stage, x.node.kind, extent, starts, iterations))
+def _moves(s: Site) -> list[Move]:
+    """Innermost first; the lanes of a vector come first."""
+    if s.forms is None:
+        return []
+    found = [Move("", _stride(s, s.lane) or 0, s.lanes, True)] if s.lane is not None else []
+    for x in reversed(s.loop.path):
+        if x.var is not None and x.node is not None:
+            unrolled = x.node.kind in ("unrolled", "vectorized")
+            found.append(Move(x.node.var.name, _stride(s, x.var) or 0, _extent(x), unrolled))
     return found
 
 
-def _virtual(s: Site, reader: Reader, tally: Tally) -> Inner:
-    """The loop that a vector statement stands for."""
-    times = tally.points(s.loop, s.loop.pieces if s.node.mask is not None else s.pieces) or 0
-    if s.lanes == 1:  # the loop is still there
-        extent = s.loop.box[1] - s.loop.box[0] + 1
-        return Inner(_name(s.loop), _stage(s), "vector", extent, times // max(extent, 1), times)
-    return Inner("", _stage(s), "vector", s.lanes, times, times * s.lanes)
+def _waits(moves: list[Move], times: int) -> tuple[float, str, int]:
+    """How many additions wait for the one before, in which loop, and to how many elements at a time."""
+    apart = width = length = 1
+    over = ""
+    for m in moves:
+        if not m.unrolled and m.extent > 1 and m.step:
+            break
+        if m.step and m.extent > 1:
+            apart *= m.extent
+            width *= m.extent if m.loop else 1
+        else:
+            length *= m.extent
+            over = over or (m.loop if m.extent > 1 else "")
+    return (times / width, over, apart) if length >= LONG else (0.0, "", 1)
+
+
+def _run(moves: list[Move]) -> tuple[int, int, Move]:
+    """Elements in a row, accesses on the way, and the jump that ends it."""
+    row = passed = 1
+    for m in moves:
+        step = abs(m.step)
+        if m.extent <= 1:
+            continue
+        if step > row:
+            return row, passed, m
+        passed *= m.extent
+        if step == row:
+            row *= m.extent
+        elif step:  # the rows overlap
+            row += step * (m.extent - 1)
+    return row, passed, Move("", 0, 1, False)
+
+
+# ---------------------------------------------------------------- loops
+
+
+def _extent(loop: Loop) -> int:
+    return loop.box[1] - loop.box[0] + 1
 
 
 def _vector(loop: Loop) -> bool:
@@ -249,14 +339,6 @@ def _counting(loop: Loop) -> Loop:
     while loop.parent is not None and loop.node is not None and loop.node.kind in ("unrolled", "vectorized"):
         loop = loop.parent
     return loop
-
-
-def _guards(reader: Reader, tally: Tally) -> list[Asked]:
-    found = []
-    for g in reader.guards:
-        times = tally.points(g.loop, g.pieces) or 0
-        found.append(Asked(short(g.cond), _name(g.loop), times, not g.loop.children))
-    return found
 
 
 def _name(loop: Loop) -> str:

@@ -10,11 +10,12 @@ What that explains of the measured ratio orders the reasons. Nothing is said whe
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ..core.program import Function, Program
+from ..core.program import Function, Origin, Program
 from . import sentences
 from .cost import Cost, cost, total
 from .facts import Facts, facts
@@ -29,7 +30,8 @@ ENOUGH = 0.3  # of it must be explained
 class Reason:
     """`text`: a sentence about the slower and the faster program. `number`: what the model says it is worth.
 
-    `share`: of the measured ratio, 0 to 1. `show`: a loop to look at, or "". `rule`: which rule found it.
+    `share`: of the measured ratio, 0 to 1. `show`: a loop to look at, or "", and `origin`: where that comes from in the
+    schedule. `rule`: which rule found it.
     """
 
     text: str
@@ -38,6 +40,7 @@ class Reason:
     rule: str
     share: float
     factor: float
+    origin: Origin | None = None
     how: str = "modelled"
 
 
@@ -48,10 +51,31 @@ class Pair:
     slow: Facts
     fast: Facts
     machine: Machine
+    auto: bool  # do compilers make vectors of simple loops by themselves
 
     @cached_property
     def slower(self) -> Cost:
-        return cost(self.slow, self.machine)
+        return cost(self.slow, self.machine, self.auto)
+
+    @cached_property
+    def whole(self) -> float:
+        """What the model makes of the ratio."""
+        return self.slower.seconds(self.machine) / cost(self.fast, self.machine, self.auto).seconds(self.machine)
+
+    @cached_property
+    def blocked(self) -> str:
+        """What keeps the busiest loop of the slower one from being made vectors, where the faster one has them."""
+        if not self.auto or self.faster.width <= self.slower.width:
+            return ""
+        busiest = max(self.slow.inner, key=lambda x: x.iterations, default=None)
+        if busiest is None or busiest.kind == "vector":
+            return ""
+        short = not busiest.blocked and busiest.extent < self.machine.lanes(self.slow.metrics.bits)
+        return "short" if short else busiest.blocked
+
+    def unblocked(self, made: Cost, *why: str) -> Cost:
+        """With the vectors of the faster one, if that is why the slower one lacks them."""
+        return made.with_(width=self.faster.width) if self.blocked in why else made
 
     @cached_property
     def work(self) -> float:
@@ -63,7 +87,7 @@ class Pair:
     @cached_property
     def faster(self) -> Cost:
         """The faster one's cost, with as much work as the slower one has."""
-        return cost(self.fast, self.machine).scaled(self.work)
+        return cost(self.fast, self.machine, self.auto).scaled(self.work)
 
     @cached_property
     def wasted(self) -> bool:
@@ -80,6 +104,12 @@ class Pair:
         return found if _moved(self.slow, found) > 2 * _moved(self.fast, instead) else []
 
     @cached_property
+    def summed(self) -> list[str]:
+        """Buffers that the slower one adds to in memory, where the faster one adds up elsewhere."""
+        mine, other = ({a.buffer for a in f.accesses if a.updates and not a.local} for f in (self.slow, self.fast))
+        return sorted(mine - other)
+
+    @cached_property
     def stages(self) -> list[str]:
         """Stages that only the slower one has."""
         return [s for s in self.slow.metrics.stages if s not in self.fast.metrics.stages]
@@ -93,23 +123,37 @@ Program_ = Program | Function | Facts
 
 
 def reasons(
-    a: Program_, b: Program_, machine: Machine | str | None, ratio: float, low: float, high: float
-) -> tuple[list[Reason], bool]:
+    a: Program_, b: Program_, machine: Machine | str | None, ratio: float, low: float, high: float,
+    names: tuple[str, str] | None = None,
+) -> tuple[list[Reason], bool]:  # fmt: skip
     """Why `b` takes 1/ratio of the time of `a` (ratio below 1: why `a` is faster), the weightiest first.
 
     `a`, `b`: lowered programs, or their facts. `ratio`: measured time of a over time of b, between `low` and `high`.
+    `names`: what to call the two in the sentences; without, "the slower one" and "the faster one".
     """
     if not (ratio > 0 and math.isfinite(ratio)) or low <= 1 <= high:
         return [], True
     slow, fast = (_facts(x) for x in ((a, b) if ratio > 1 else (b, a)))
     if slow.metrics.flops is None or fast.metrics.flops is None:
         return [], False
-    pair = Pair(slow, fast, get(machine))
-    measured = math.log(max(ratio, 1 / ratio))
+    called = dict(zip(("slower", "faster"), names if ratio > 1 else names[::-1])) if names else {}
+    # Compilers make vectors of simple loops by themselves, mostly: what the measurement agrees with holds.
+    both = [_reasons(Pair(slow, fast, get(machine), auto), math.log(max(ratio, 1 / ratio))) for auto in (True, False)]
+    found, explained = next((x for x in both if x[1]), next((x for x in both if x[0]), both[0]))
+    return [replace(r, text=_named(r.text, called)) for r in found], explained
+
+
+def _named(text: str, called: dict[str, str]) -> str:
+    """The names of the two in the place of "the slower one" and "the faster one"."""
+    if not called:
+        return text
+    return re.sub(r"[Tt]he (slower|faster) one", lambda m: called[m[1]], text)
+
+
+def _reasons(pair: Pair, measured: float) -> tuple[list[Reason], bool]:
     found = [r for rule in RULES if (r := _reason(rule, pair, measured)) is not None]
     found.sort(key=lambda r: -r.factor)
-    whole = pair.slower.seconds(pair.machine) / cost(fast, pair.machine).seconds(pair.machine)
-    return found, bool(found) and math.log(whole) >= ENOUGH * measured
+    return found, bool(found) and math.log(pair.whole) >= ENOUGH * measured
 
 
 def _facts(x: Program_) -> Facts:
@@ -129,9 +173,14 @@ def _reason(rule: Rule, pair: Pair, measured: float) -> Reason | None:
     if said is None:
         return None
     text, show = said
-    return Reason(
-        text, f"{factor:.1f}x" if factor >= 1.1 else f"{factor:.2f}x", show, rule.name, min(1.0, share), factor
-    )
+    number = f"{factor:.1f}x" if factor >= 1.1 else f"{factor:.2f}x"
+    return Reason(text, number, show, rule.name, min(1.0, share), factor, _origin(pair, show))
+
+
+def _origin(pair: Pair, loop: str) -> Origin | None:
+    """Of the loop with that name: of the slower program's, else of the faster one's."""
+    levels = (*pair.slow.metrics.levels, *pair.fast.metrics.levels)
+    return next((x.origin for x in levels if x.name == loop), None)
 
 
 # ---------------------------------------------------------------- the rules: which part they swap
@@ -157,7 +206,15 @@ def _serial(p: Pair) -> bool:
 
 
 def _vectors(p: Pair) -> Cost | None:
-    return p.slower.with_(width=p.faster.width) if p.faster.width > p.slower.width else None
+    if p.faster.width <= p.slower.width or p.blocked not in ("", "call"):
+        return None
+    return p.slower.with_(width=p.faster.width)
+
+
+def _waits(p: Pair) -> Cost | None:
+    if p.faster.waits >= p.slower.waits:
+        return None
+    return p.unblocked(p.slower.with_(waits=p.faster.waits), "chain")
 
 
 def _redundant(p: Pair) -> Cost | None:
@@ -180,18 +237,28 @@ def _without(parts: dict[str, float], names: list[str]) -> dict[str, float]:
 
 
 def _updates(p: Pair) -> Cost | None:
-    return p.slower.with_(updates=p.faster.updates) if p.faster.updates < p.slower.updates else None
+    a, b = p.slower, p.faster
+    if b.updates >= a.updates:
+        return None
+    less = {name: {**getattr(a, name), **_only(getattr(b, name), p.summed)} for name in ("hops", "jumps")}
+    return a.with_(updates=b.updates, **less)
+
+
+def _only(parts: dict[str, float], names: list[str]) -> dict[str, float]:
+    return {k: parts.get(k, 0.0) for k in names}
 
 
 def _strides(p: Pair) -> Cost | None:
     a, b = p.slower, p.faster
     if total(a.hops) + a.gathers <= total(b.hops) + b.gathers:
         return None
-    return a.with_(hops=b.hops, gathers=b.gathers, waste={k: min(v, b.waste.get(k, v)) for k, v in a.waste.items()})
+    waste = {k: min(v, b.waste.get(k, v)) for k, v in a.waste.items()}
+    return p.unblocked(a.with_(hops=b.hops, gathers=b.gathers, waste=waste), "stride")
 
 
 def _rows(p: Pair) -> Cost | None:
-    return p.slower.with_(jumps=p.faster.jumps) if total(p.faster.jumps) < total(p.slower.jumps) else None
+    jumps = {**p.faster.jumps, **_only(p.slower.jumps, p.summed)}  # those are the business of `accumulate`
+    return p.slower.with_(jumps=jumps) if total(jumps) < total(p.slower.jumps) else None
 
 
 def _tiles(p: Pair) -> Cost | None:
@@ -203,7 +270,7 @@ def _tiles(p: Pair) -> Cost | None:
 def _guards(p: Pair) -> Cost | None:
     if p.faster.guards >= p.slower.guards:
         return None
-    made = p.slower.with_(guards=p.faster.guards / p.work if p.wasted else p.faster.guards)
+    made = p.unblocked(p.slower.with_(guards=p.faster.guards), "guard")
     return made.scaled(1 / p.work) if p.wasted else made
 
 
@@ -214,7 +281,7 @@ def _short_loops(p: Pair) -> Cost | None:
     if total(b.starts) + total(b.turns) >= sum(map(total, own)):
         return None
     rest = [{k: v for k, v in parts.items() if k in gone} for parts in (a.starts, a.turns)]
-    return a.with_(starts={**b.starts, **rest[0]}, turns={**b.turns, **rest[1]})
+    return p.unblocked(a.with_(starts={**b.starts, **rest[0]}, turns={**b.turns, **rest[1]}), "short")
 
 
 def _launches(p: Pair) -> Cost | None:
@@ -228,6 +295,7 @@ RULES = (
     Rule("redundant", _redundant, sentences.redundant),
     Rule("copies", _copies, sentences.copies),
     Rule("accumulate", _updates, sentences.updates),
+    Rule("chain", _waits, sentences.waits),
     Rule("stride", _strides, sentences.strides),
     Rule("layout", _rows, sentences.rows),
     Rule("tile", _tiles, sentences.tiles),

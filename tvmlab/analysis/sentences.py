@@ -106,6 +106,18 @@ def updates(slow: Facts, fast: Facts, machine: Machine) -> Said | None:
     return f"{text}; the faster one adds up in {b.buffer} ({at_a_time}) and writes {a.buffer} once.", a.loop
 
 
+def waits(slow: Facts, fast: Facts, machine: Machine) -> Said | None:
+    a = max(slow.accesses, key=lambda x: x.waits, default=None)
+    if a is None or not a.waits:
+        return None
+    text = f"In the slower one `{a.over}` adds to {'one element' if a.apart == 1 else f'{a.apart} elements'}"
+    text += f" of {a.buffer}, and each addition waits for the one before"
+    b = max(fast.accesses, key=lambda x: x.waits, default=None)
+    if b is not None and b.waits:
+        return f"{text}; in the faster one there are {b.apart} sums at a time.", a.over
+    return f"{text}; in the faster one there are other elements to go on with.", a.over
+
+
 def strides(slow: Facts, fast: Facts, machine: Machine) -> Said | None:
     def cost(x: Access) -> float:
         gathered = x.elements if x.lanes > 1 and x.stride not in (0, 1) else 0
@@ -211,7 +223,8 @@ def short_loops(slow: Facts, fast: Facts, machine: Machine) -> Said | None:
     rest = (
         f"`{b.name}` {amount(b.starts)} times" if b.name else f"pieces of {b.extent} elements {amount(b.starts)} times"
     )
-    unrolled = [x.name for x in fast.metrics.levels if x.kind == "unrolled"]
+    before = {x.name for x in slow.metrics.levels if x.kind == "unrolled"}
+    unrolled = [x.name for x in fast.metrics.levels if x.kind == "unrolled" and x.name not in before and x.runs]
     tail = f" (`{unrolled[0]}` is unrolled)" if unrolled else ""
     return f"{text}; in the faster one {rest}{tail}.", a.name
 

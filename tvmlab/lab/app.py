@@ -32,7 +32,7 @@ from .runs import Runs
 
 LABS: weakref.WeakValueDictionary[str, Lab] = weakref.WeakValueDictionary()  # by id: what the panel lists
 _numbers = count(1)
-FIRST = {"name": "matmul", "shape": {"m": 512, "n": 512, "k": 512}}  # what a lab of nothing shows
+FIRST: dict[str, Any] = {"name": "matmul", "shape": {"m": 512, "n": 512, "k": 512}}  # what a lab of nothing shows
 QUIET = 2.0  # seconds without an act until the still copy in the notebook is written anew
 SOON = 0.4  # until the packed history follows
 
@@ -58,6 +58,7 @@ class Lab:
             args = workloads.declare(FIRST["name"], FIRST["shape"])
             schedule = create_schedule(args[-1].op)
         need_schedule(schedule, "Lab")
+        assert schedule is not None
         self.number = next(_numbers)
         self.id, self.name = f"lab-{self.number}", name or f"lab {self.number}"
         self.target = str(as_target(target))
@@ -66,6 +67,7 @@ class Lab:
         self.selection: list[str] = []
         self._said: payload.Message = {"n": 0, "text": "", "kind": "info", "card": None}
         self._observers: list[Callable[[Lab], Any]] = []
+        self._unobserve: Callable[[], None] = lambda: None
         self._quiet = False  # an act of this lab is on: what it changes is sent at its end
         self._widget: Any = None
         self._companion: Any = None
@@ -84,8 +86,7 @@ class Lab:
         if args is not None:
             need_arguments(args, "Lab")
             refuse_lost(document.schedule, args)
-        if getattr(self, "_unobserve", None) is not None:
-            self._unobserve()
+        self._unobserve()
         self.document = document
         self.args = list(args) if args is not None else None
         self._unobserve = document.observe(self._document_changed)
@@ -330,7 +331,8 @@ class Lab:
         yield pictures.Point("start", self.document.trace_at(0), measured.get(""), self.step == 0)
         for n, entry in enumerate(self.document.entries, 1):
             if not entry.parked:
-                yield pictures.Point(f"{n} {entry.label}", self.document.trace_at(n), measured.get(entry.id), n == self.step)
+                trace, seconds = self.document.trace_at(n), measured.get(entry.id)
+                yield pictures.Point(f"{n} {entry.label}", trace, seconds, n == self.step)
 
     # ------------------------------------------------------------ saved and still
 

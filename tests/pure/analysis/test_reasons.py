@@ -144,8 +144,8 @@ def rows(axis, n=2048, m=2048, few=None):
 # name: (slower, faster, measured ratio, rule, words of the sentence)
 PAIRS = {
     "vectorised": (tiled(vector=False), tiled(), 4.1, "vector", "8 elements at a time in stage C, the slower one 1"),
-    "loop order": (order("ijk"), order("ikj"), 7.0, "stride", "`k` moves by 1,024 elements (4 KiB) in B"),
-    "a tile that fits L1": (panel(128, 32, False), panel(128, 32, True), 1.3, "tile", "into L1"),
+    "loop order": (order("jki"), order("ikj"), 9.0, "stride", "`i` moves by 1,024 elements (4 KiB) in"),
+    "a tile that fits L1": (panel(160, 32, False), panel(160, 32, True), 1.3, "tile", "into L1"),
     "a tile that fits L2": (panel(512, 32, False), panel(512, 32, True), 1.9, "tile", "one iteration of `i`"),
     "parallel": (tiled(), tiled(parallel="xo"), 3.7, "parallel", "`xo` in parallel, 32 tasks on 4 cores"),
     "too few tasks": (rows(2), rows(64), 1.9, "tasks", "`io` has only 2 tasks for 4 cores"),
@@ -197,6 +197,22 @@ def test_no_reason_within_noise(name):
 def test_identical_schedules_have_no_reason(ratio):
     found, explained = reasons(tiled(), tiled(), MACHINE, ratio, ratio * 0.95, ratio * 1.05)
     assert (found, explained) == ([], False)
+
+
+def test_names_for_the_two():
+    slow, fast, *_ = PAIRS["parallel"]
+    (r, *_), _ = reasons(slow, fast, MACHINE, 3.7, 3.5, 3.9, names=("run 3", "the slower one, tuned"))
+    assert r.text == "the slower one, tuned runs `xo` in parallel, 32 tasks on 4 cores; run 3 uses 1."
+    assert (r.show, r.origin.stage, r.origin.axis.name) == ("xo", "C", "i.outer")
+    (r, *_), _ = reasons(fast, slow, MACHINE, 0.27, 0.25, 0.29, names=("run 4", "run 3"))
+    assert r.text.startswith("run 4 runs `xo`")
+
+
+def test_a_sum_that_waits():
+    found, explained = reasons(order("ijk", 100), order("ikj", 100), MACHINE, 6.0, 5.5, 6.5)
+    assert explained
+    (r,) = (r for r in found if r.rule == "chain")
+    assert "`k` adds to one element of C, and each addition waits" in r.text
 
 
 def test_a_small_advantage_does_not_explain_a_large_one():

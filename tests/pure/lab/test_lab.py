@@ -88,7 +88,8 @@ def test_what_cannot_be_done_is_a_card(lab, ask, request_, words):
     [
         ("source", list[dict]), ("source numba", payload.SourceText), ("source llvm", payload.SourceText),
         ("passes", list[payload.Pass]), ("picture", list[dict]), ("picture graph", payload.Picture),
-        ("picture relations", payload.Picture), ("picture metrics", payload.Picture), ("picture roofline", payload.Picture),
+        ("picture relations", payload.Picture), ("picture metrics", payload.Picture),
+        ("picture roofline", payload.Picture),
         ("drawer", payload.Drawer), ("document", payload.Document),
     ],
 )  # fmt: skip
