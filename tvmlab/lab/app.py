@@ -7,6 +7,8 @@ at it with. It is complete without a browser; with one, `lab` as the last line o
 from __future__ import annotations
 
 import json
+import time
+import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -34,6 +36,7 @@ LABS: weakref.WeakValueDictionary[str, Lab] = weakref.WeakValueDictionary()  # b
 _numbers = count(1)
 FIRST: dict[str, Any] = {"name": "matmul", "shape": {"m": 512, "n": 512, "k": 512}}  # what a lab of nothing shows
 QUIET = 2.0  # seconds without an act until the still copy in the notebook is written anew
+SLICE = 0.02  # seconds of verdicts between two looks at what else there is to do
 SOON = 0.4  # until the packed history follows
 
 
@@ -208,6 +211,11 @@ class Lab:
             self.runs.wait(found)
         return self.runs.row(found)
 
+    def give(self, **arrays: Any) -> Lab:
+        """Run with these arrays, by the names of the inputs: `lab.give(A=a, B=b)`; with none, random ones again."""
+        self.runs.give(arrays or None)
+        return self
+
     def start_run(self, options: dict[str, Any] | None = None) -> str:
         """Put a run of this step into the queue; its id."""
         steps = [e for e in self.document.entries[: self.step] if not e.parked]
@@ -253,8 +261,15 @@ class Lab:
         self.selection = selecting.followed(self.selection, self.schedule.state)
         self._show()
         for f in list(self._observers):
-            f(self)
+            self._tell(f)
         panel.changed()
+
+    def _tell(self, f: Callable[[Lab], Any]) -> None:
+        """A person's function must not stand in the way of the lab: what goes wrong in it is said, and that is all."""
+        try:
+            f(self)
+        except Exception as e:
+            warnings.warn(f"{getattr(f, '__name__', f)}, which observes {self.name}, failed: {e!r}", stacklevel=4)
 
     def _runs_changed(self) -> None:
         if self._widget is not None:
@@ -304,7 +319,19 @@ class Lab:
             self._widget.message = self._said
 
     def _show_actions(self) -> None:
-        self._widget.actions = self.actions()
+        """Judge what may be done, a few verdicts at a time, so that whoever asks meanwhile is answered."""
+        self._judge(actions.actions_iter(self.schedule, self.selection), [])
+
+    def _judge(self, todo: Iterator[payload.Action], done: list[payload.Action]) -> None:
+        until = time.perf_counter() + SLICE
+        for item in todo:
+            done.append(item)
+            if time.perf_counter() > until:
+                self.later("actions", 0, lambda: self._judge(todo, done))
+                return
+        self._widget.actions = {
+            "ids": list(self.selection), "frame": self.frame["key"], "items": actions.in_order(done),
+        }  # fmt: skip
 
     def _show_story(self) -> None:
         self._widget.story = story.story(self.document)

@@ -178,3 +178,12 @@ def test_hostile_names_stay_text():
     assert "<script>alert" not in page
     assert "<script>alert" not in made.bundle()["text/html"]
     made.close()
+
+
+def test_an_observer_that_fails_is_said_and_stops_nothing(lab):
+    heard = []
+    lab.observe(lambda x: 1 / 0)
+    lab.observe(lambda x: heard.append(x.step))
+    with pytest.warns(UserWarning, match="ZeroDivisionError"):
+        lab.apply("split", "C.i", factor=4)
+    assert heard == [1]
