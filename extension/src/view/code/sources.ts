@@ -62,8 +62,8 @@ function saved(store: Store, kind: string): Text {
   return { lines: last ? (text?.lines ?? []) : [], note, error: last ? (text?.error ?? null) : null, stale: false };
 }
 
-export function usePasses(store: Store, on: boolean): { passes: Pass[]; card: Card | null; stale: boolean } {
-  const key = on ? `${store.shown.value.key}\n${store.head.value.target}\npasses` : "";
+export function usePasses(store: Store): { passes: Pass[]; card: Card | null; stale: boolean } {
+  const key = `${store.shown.value.key}\n${store.head.value.target}\npasses`;
   const { data, card, stale } = useAnswer<Pass[]>(store, key, { kind: "passes" });
   return { passes: Array.isArray(data) ? data : [], card, stale };
 }
