@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import types
-import typing
 from pathlib import Path
 from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints
 
@@ -56,7 +55,8 @@ def typescript() -> str:
     parts.append(f"export const SCHEMA = {payload.SCHEMA};\n")
     for name, record in records().items():
         rows = [
-            f"  {n}{'?' if get_origin(kind) is NotRequired else ''}: {written(kind)};" for n, kind in fields(record).items()
+            f"  {n}{'?' if get_origin(kind) is NotRequired else ''}: {written(kind)};"
+            for n, kind in fields(record).items()
         ]
         parts.append("\n".join([f"export interface {name} {{", *rows, "}"]) + "\n")
     return "\n".join(parts)
@@ -81,8 +81,9 @@ def complaints(value: Any, kind: Any, at: str = "") -> list[str]:
     if origin in (list, tuple):
         return _of_list(value, origin, inside, at)
     if origin is dict:
-        good = isinstance(value, dict) and all(isinstance(k, inside[0]) for k in value)
-        return [c for k, v in value.items() for c in complaints(v, inside[1], f"{at}.{k}")] if good else [f"{at}: {value!r}"]
+        if not isinstance(value, dict) or not all(isinstance(k, inside[0]) for k in value):
+            return [f"{at}: {value!r}"]
+        return [c for k, v in value.items() for c in complaints(v, inside[1], f"{at}.{k}")]
     good = isinstance(value, (int, float) if kind is float else kind) and (kind is bool or not isinstance(value, bool))
     return [] if good else [f"{at}: {value!r} is not {written(kind)}"]
 

@@ -14,8 +14,9 @@ from tvmlab.face.document import Document
 from tvmlab.lab.runs import Runs
 from tvmlab.runtime.worker import Worker
 from tvmlab.view import payload
+from tvmlab.view.frame import frame
 
-QUICK = {"repeats": 3, "min_ms": 0.0, "rounds": 5, "limit": 120.0}
+QUICK = {"repeats": 3, "min_ms": 0.0, "rounds": 5, "limit": 120.0, "baseline": False}
 
 
 @pytest.fixture(scope="module")
@@ -224,9 +225,32 @@ def test_only_steps_in_force_are_taken_out(runs):
 
 
 def test_a_step_that_changes_nothing_is_not_measured(runs):
-    s = tiled()
-    c = s.outputs[0]
-    s[c].vectorize(s[c].leaf_iter_vars[-1])
+    s, c, k = matmul()
+    s[c].vectorize(c.op.axis[1])
+    s[c].vectorize(c.op.axis[1])
     runs.ablate(Document.of(s))
     assert runs.wait("ablate", 120)
-    assert len(runs.payload()["ablation"]) == 6
+    assert [w["text"] for w in runs.payload()["ablation"]] == ["changes nothing"] * 2
+
+
+def test_reasons_are_given_for_a_difference_only(runs, monkeypatch):
+    """The times are made up: what is tested is what is said of them."""
+    a, b = runs.run(matmul(256)[0].trace, "start"), runs.run(tiled(256).trace, "tiled")
+    runs.wait()
+    real, said = runs._worker().run, {}
+
+    def made_up(function, *args, **options):
+        outcome = real(function, *args, **options)
+        outcome.value.update(said)
+        return outcome
+
+    monkeypatch.setattr(runs._worker(), "run", made_up)
+    for ratio, verdict, explained in [(9.0, "faster", True), (1.0, "same within noise", True), (0.1, "slower", False)]:
+        said.update(ratio=ratio, low=ratio * 0.9, high=ratio * 1.1, verdict=verdict)
+        runs.compare(a, b)
+        runs.wait()
+        found = runs.payload()["comparison"]
+        assert found["explained"] == explained and "tiled" in found["text"]
+        assert bool(found["reasons"]) == (ratio != 1.0) or not explained
+        ids = {r["id"] for t in (a, b) for r in frame(runs.trace(t))["tree"]}
+        assert {r["show"] for r in found["reasons"]} <= ids | {""}

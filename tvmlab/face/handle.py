@@ -202,7 +202,7 @@ class Schedule(Shown):
         return pipeline.problems(self.state)
 
     def lab(self, args: Sequence[Any] | None = None, **options: Any) -> Any:
-        """The Schedule Lab around this schedule, `s.lab([A, B, C])`: what is done in it is done here, and the reverse."""
+        """The Schedule Lab around this schedule: what is done in it is done here, and the reverse."""
         around = hooks.find("lab", Schedule)
         assert around is not None  # tvmlab.lab puts it there
         return around(self)(args, **options)

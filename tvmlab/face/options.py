@@ -20,7 +20,8 @@ class OptionError(LabError, ValueError):
 
 @dataclass(frozen=True)
 class Options:
-    """`target`: a target with its options, as text. `threads`: 0 means all. `repeats`: times that are taken.
+    """`target`: a target with its options, as text. `threads`: 0 means all. `repeats`: times that are taken, and
+    `enough`: seconds after which three will do.
 
     `min_ms`: a repeat is as many runs as last so long. `limit`: seconds for the whole trial. `seed`: of random inputs.
     `rtol`, `atol`: 0 means by the type and the number of additions. `inputs`: `random`, or `given` (a person's arrays).
@@ -38,6 +39,7 @@ class Options:
     inputs: str = "random"
     min_ms: float = 2.0
     atol: float = 0.0
+    enough: float = 2.0
     rounds: int = 30
     sizes: Mapping[str, int] = field(default_factory=dict)
     check: bool = True
@@ -50,11 +52,18 @@ class Options:
         _whole("rounds", self.rounds, 3, MOST_ROUNDS)
         _whole("seed", self.seed, 0, 2**32 - 1)
         _real("limit", self.limit, 0.1, MOST_SECONDS, "seconds")
+        _real("enough", self.enough, 0.0, MOST_SECONDS, "seconds")
         _real("min_ms", self.min_ms, 0.0, 10_000.0, "milliseconds")
         _real("rtol", self.rtol, 0.0, 1.0, "0 means by the type and the number of additions")
         _real("atol", self.atol, 0.0, 1e30, "0 means by the type and the number of additions")
         if self.inputs not in ("random", "given"):
             raise OptionError("option", f"inputs cannot be {self.inputs!r}", legal=["random", "given"])
+        if self.kernel is not None and not isinstance(self.kernel, Mapping):
+            raise OptionError(
+                "option", f"kernel cannot be {self.kernel!r}", legal=['{"name": "matmul", "shape": {...}}']
+            )
+        if not isinstance(self.sizes, Mapping):
+            raise OptionError("option", f"sizes cannot be {self.sizes!r}", legal=['{"n": 1024}'])
         if not isinstance(self.target, str):
             raise OptionError("option", f"the target must be text, not {self.target!r}", legal=names())
         _known_target(self.target)

@@ -41,6 +41,7 @@ from .writers import writers
 Report = Callable[[Any], None]
 PACKAGE = __name__.split(".", 1)[0]
 KEPT = 64  # modules
+FEW = 3  # repeats, from which on a median says something
 NAIVE_SHARE = 0.1  # of the limit that the unscheduled program may take
 
 
@@ -65,7 +66,7 @@ def spec(
     `given`: a person's arrays by name, used if `chosen.inputs` says so. `args`: the order of the arguments.
     """
     if chosen.inputs == "given" and given is None:
-        raise CallError("no-arrays", "no arrays were given", hint='lab.inputs = {"A": a, "B": b}')
+        raise CallError("no-arrays", "no arrays were given", hint='lab.runs.give({"A": a, "B": b})')
     arrays = None
     if chosen.inputs == "given":
         found = inputs.sized(trace, given)
@@ -118,6 +119,7 @@ class Ready:
     values: dict[Any, Any]
     call: Callable[[], Any]
     where: dict[Tensor, Any]  # index arrays of tensors whose layout was transformed
+    given: dict[Tensor, Any]  # the inputs, in the layouts that the expression has
 
     def output(self, t: Tensor) -> Any:
         """A result, in the layout that the expression has."""
@@ -159,7 +161,7 @@ def ready(asked: Mapping[str, Any], report: Report, beside: Ready | None = None)
     trace, module, took = compiled(asked, chosen)
     given = asked["given"]
     args = inputs.sized(trace, given, chosen.sizes, inputs.ordered(trace, asked["args"]))
-    arrays = {t: given[t.name] for t in args.inputs} if given is not None else inputs.random(trace, args, chosen.seed)
+    arrays = _given(args, given) if given is not None else inputs.random(trace, args, chosen.seed)
     values: dict[Any, Any] = {**args.numbers}
     where: dict[Tensor, Any] = {}
     for t in (*args.inputs, *args.outputs):
@@ -176,7 +178,11 @@ def ready(asked: Mapping[str, Any], report: Report, beside: Ready | None = None)
             values[t][where[t]] = own
     _set_threads(module, chosen.threads)
     call = module.runner(*(values[x] for x in args.order))
-    return Ready(trace, args, chosen, module, took, values, call, where)
+    return Ready(trace, args, chosen, module, took, values, call, where, arrays)
+
+
+def _given(args: Sized, given: Mapping[str, Any]) -> dict[Tensor, Any]:
+    return {t: inputs.settled(given[t.name], given[t.name].dtype) for t in args.inputs}
 
 
 def _shared(beside: Ready | None, t: Tensor, shape: tuple[int, ...]) -> Any:
@@ -203,8 +209,8 @@ def measure_one(asked: Mapping[str, Any], report: Report) -> dict[str, Any]:
     report({"state": "checking", "progress": 0.2, "size": it.args.text})
     made = checked(asked, it)
     report({"state": "running", "progress": 0.4})
-    budget = it.chosen.limit * 0.5
-    times, number = timed(it.call, it.chosen.repeats, it.chosen.min_ms * 1e-3, budget, _share(report, 0.4, 0.8))
+    share, said = 1e-3 * it.chosen.min_ms, _share(report, 0.4, 0.8)
+    times, number = timed(it.call, it.chosen.repeats, share, it.chosen.limit * 0.5, said, it.chosen.enough)
     result = measure.BenchmarkResult(tuple(times), number)
     work = arithmetic(operations(it.trace), it.args.numbers)
     made |= {
@@ -221,9 +227,17 @@ def _share(report: Report, low: float, high: float) -> Callable[[float], None]:
 
 
 def timed(
-    call: Callable[[], Any], repeats: int, at_least: float, budget: float, progress: Callable[[float], None]
+    call: Callable[[], Any],
+    repeats: int,
+    at_least: float,
+    budget: float,
+    progress: Callable[[float], None] = lambda part: None,
+    enough: float = float("inf"),
 ) -> tuple[list[float], int]:
-    """Seconds per run, one mean per repeat; fewer repeats where they do not fit into the budget (at least one)."""
+    """Seconds per run, one mean per repeat of runs that last `at_least` seconds together.
+
+    Fewer repeats where they do not fit into the budget (at least one), or where `FEW` have taken `enough` seconds.
+    """
     start = time.perf_counter()
     first = measure.seconds(call, 1)
     number = max(1, min(1_000_000, int(at_least / max(first, 1e-9))))
@@ -234,7 +248,8 @@ def timed(
     said = start
     with measure.no_garbage_collection():
         for k in range(repeats):
-            if times and time.perf_counter() - start > budget:
+            gone = time.perf_counter() - start
+            if times and gone > budget or len(times) >= FEW and gone > enough:
                 break
             times.append(measure.seconds(call, number) / number)
             if time.perf_counter() - said > 0.1:
@@ -251,7 +266,7 @@ def checked(asked: Mapping[str, Any], it: Ready) -> dict[str, Any]:
     it.call()
     if not it.chosen.check:
         return {"check": "skipped", "worst": "", "wrong": None, "reference": ""}
-    want, who = expected(asked, it.trace, it.args, it.chosen, _logical(it))
+    want, who = expected(asked, it.trace, it.args, it.chosen, it.given)
     if want is None:
         return {"check": "skipped", "worst": f"not checked: {who}", "wrong": None, "reference": ""}
     ops = operations(it.trace)
@@ -263,10 +278,6 @@ def checked(asked: Mapping[str, Any], it: Ready) -> dict[str, Any]:
         "check": "wrong" if bad else "ok", "worst": f"{worst}; reference: {who}", "reference": who,
         "wrong": None if bad is None else _wrong(it, bad, want),
     }  # fmt: skip
-
-
-def _logical(it: Ready) -> dict[Tensor, Any]:
-    return {t: it.output(t) for t in it.args.inputs}
 
 
 def _difference(t: Tensor, got: Any, want: Any, count: int, depth: int, chosen: Options) -> Difference:
@@ -324,13 +335,13 @@ def beside(asked: Mapping[str, Any], it: Ready) -> dict[str, Any]:
 
 
 def _library(it: Ready) -> dict[str, Any]:
-    found = baseline(it.trace, it.args, it.chosen, _logical(it))
+    found = baseline(it.trace, it.args, it.chosen, it.given)
     if found is None:
         return {}
     call, name = found
     try:
-        times, _ = timed(call, 7, 2e-3, it.chosen.limit * NAIVE_SHARE, lambda part: None)
-    except (MemoryError, LabError):
+        times, _ = timed(call, 7, 2e-3, it.chosen.limit * NAIVE_SHARE, enough=0.5)
+    except (MemoryError, LabError, ValueError, TypeError):
         return {}
     return {"baseline": float(np.median(times)), "baseline_name": name}
 
@@ -344,7 +355,7 @@ def _naive(asked: Mapping[str, Any], it: Ready) -> float | None:
         return None
     start = {**asked, "key": asked["start"], "trace": it.trace.prefix(0).to_json(), "packed": asked["packed"]}
     naive = ready(start, lambda content: None)
-    times, _ = timed(naive.call, 3, 1e-3, budget / 2, lambda part: None)
+    times, _ = timed(naive.call, 3, 1e-3, budget / 2)
     return float(min(times))
 
 
@@ -358,7 +369,7 @@ def compare(first: Mapping[str, Any], second: Mapping[str, Any], report: Report)
     b = ready(second, report, a if first["start"] == second["start"] else None)
     report({"state": "checking", "progress": 0.2})
     checks.append(checked(second, b))
-    rounds, budget = a.chosen.rounds, a.chosen.limit * 0.6
+    rounds, budget = a.chosen.rounds, min(a.chosen.limit * 0.6, 4 * a.chosen.enough)
     done = _Spaced(lambda k: report({"state": "running", "progress": 0.3 + 0.7 * k / rounds}))
     found = measure.compare(a.call, b.call, (), rounds, max(1.0, a.chosen.min_ms), (), budget, done)
     return {

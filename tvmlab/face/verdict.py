@@ -27,7 +27,7 @@ from ..schedule.guard import name as called
 from ..schedule.scopes import is_virtual
 from ..schedule.state import State
 from ..schedule.trace import Step, Trace
-from . import exact
+from . import bounded, exact
 
 LEGAL, ILLEGAL, UNKNOWN, NO_EFFECT, OWES = "legal", "illegal", "unknown", "no effect", "legal with an obligation"
 SIGNS = {LEGAL: "+", ILLEGAL: "x", UNKNOWN: "?", NO_EFFECT: "=", OWES: "+"}
@@ -75,6 +75,7 @@ class Verdict(Shown):
         if self.clash:
             lines.append(f"  {self.clash}")
         lines += [f"  owes: {o.message}" for o in self.obligations]
+        lines += [f"  but: {w}" for w in self.warnings]
         if self.alternatives:
             lines.append("  instead: " + ", ".join(m.text for m in self.alternatives))
         return "\n".join(lines)
@@ -178,6 +179,9 @@ def _proved(old: Lowered, new: Lowered) -> Verdict:
         return Verdict(ILLEGAL, wrong.message, _as_error(wrong))
     if any("[" in _index(f) for f in old.findings):  # the expression's own doubt, not the step's
         fresh = [f for f in fresh if "[" not in _index(f)]
+    if fresh and new.program is not None:
+        proved = bounded.settled(new.program, [f.message for f in fresh])
+        fresh = [f for f in fresh if f.message not in proved]
     if not fresh or new.program is None:
         return Verdict(LEGAL)
     outcome, text = exact.trial(new.program)
@@ -242,7 +246,8 @@ def arguments(trace: Trace) -> list[Any]:
     """The inputs, the outputs and the scalars of a schedule, in order: what a function of it takes."""
     first = trace.prefix(0).state
     inputs = pipeline.inputs(first)
-    outputs = [t for op in trace.outputs for t in op.outputs if t not in inputs]
+    known = set(inputs)  # in a list they would be compared, which those without dimensions refuse
+    outputs = [t for op in trace.outputs for t in op.outputs if t not in known]
     return [*inputs, *outputs, *pipeline.scalars(trace.state)]
 
 
@@ -272,10 +277,14 @@ def idle(before: State, after: State, primitive: str, args: Mapping[str, Any]) -
     axis = next((args[k] for k in ("var", "ivar", "parent") if isinstance(args.get(k), IterVar)), None)
     if axis is not None and extent(before, axis) == "1":
         return f"{called(before, axis)} runs only once"
-    if axis is not None and (kind := stage.mark(axis).kind) and kind == after.stages[stage.index].mark(axis).kind:
+    kind = stage.mark(axis).kind if axis is not None else ""
+    if axis is not None and kind and kind == after.stages[stage.index].mark(axis).kind:
         return f"{called(before, axis)} is {kind} already"
-    if primitive == "reorder":
+    now = after.stages[stage.index]
+    if primitive == "reorder" and stage.leaves == now.leaves:
         return "the loops are in this order already"
+    if primitive == "compute_at" and (stage.attach.kind, stage.attach.axis) == ("at", args.get("scope")):
+        return f"{stage.name} is computed there already"
     if primitive == "compute_root" and stage.attach.kind == "root":
         return f"{stage.name} is computed at the root already"
     if primitive == "set_scope" and (stage.scope or "global") == args.get("scope"):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.error import LabError
+from ..face.api import lower
 from ..face.handle import Schedule
+from ..face.verdict import arguments
 from ..schedule.trace import Trace
 
 Part = tuple[str, Trace | None, str]  # id of the step, the trace without it, or why there is none
@@ -16,6 +18,11 @@ def without(document: Any) -> list[Part]:
     saved = document.to_json()
     in_force = [e.id for e in document.entries[: document.cursor] if not e.parked]
     return [_part(type(document).from_json(saved), id) for id in in_force]
+
+
+def text_of(trace: Trace) -> str:
+    """The program that is built, as text: equal texts run alike."""
+    return str(lower(Schedule(trace), arguments(trace)))
 
 
 def _part(document: Any, id: str) -> Part:

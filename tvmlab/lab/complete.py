@@ -25,8 +25,9 @@ def complete(text: str, namespace: dict[str, Any] | None = None) -> list[dict[st
     if found := _FACTOR.search(line):
         return _begun(_factors(names, line, found["loop"]), found["begun"])
     if found := _METHOD.search(line):
-        there = [n for n in primitives.names() if takes_stage(n)] if isinstance(names.get(found["name"]), Schedule) else []
-        return _begun([(n, "primitive") for n in there], found["begun"])
+        of_schedule = isinstance(names.get(found["name"]), Schedule)
+        there = [(n, "primitive") for n in primitives.names() if takes_stage(n)] if of_schedule else []
+        return _begun(there, found["begun"])
     return []
 
 
@@ -42,8 +43,8 @@ def _inside(lab: Any, line: str) -> list[tuple[str, str]]:
     if ".apply(" in line and line.rsplit(".apply(", 1)[1].count(",") == 0:
         return [(n, "primitive") for n in primitives.names()]
     state = schedule.state
-    leaves = {a for s in state.stages.values() for a in s.leaves}
-    return [(n, "loop" if axis is not None else "stage") for n, (_, axis) in ids(state).items() if axis in leaves | {None}]
+    there = {None, *(a for s in state.stages.values() for a in s.leaves)}
+    return [(n, "loop" if axis is not None else "stage") for n, (_, axis) in ids(state).items() if axis in there]
 
 
 def _factors(names: dict[str, Any], line: str, loop: str) -> list[tuple[str, str]]:

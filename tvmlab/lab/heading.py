@@ -34,8 +34,8 @@ def called(schedule: Any) -> str:
     except ImportError:
         return "s"
     shell = get_ipython()
-    names = [n for n, v in shell.user_ns.items() if v is schedule and not n.startswith("_")] if shell is not None else []
-    return names[0] if names else "s"
+    names = shell.user_ns.items() if shell is not None else ()
+    return next((n for n, v in names if v is schedule and not n.startswith("_")), "s")
 
 
 def measured(rows: Sequence[payload.Run]) -> tuple[str, str, str]:
@@ -61,7 +61,10 @@ def _target(name: str) -> payload.Target:
     return {"name": name, "label": _label(name, kind), "available": True, "why": ""}
 
 
-LABELS = {"llvm": "CPU, LLVM: fast to build", "numba": "CPU, Numba: readable Python", "interp": "Interpreter: slow, checks all"}
+LABELS = {
+    "llvm": "CPU, LLVM: fast to build", "numba": "CPU, Numba: readable Python",
+    "interp": "Interpreter: slow, checks all",
+}  # fmt: skip
 
 
 def _label(name: str, kind: TargetKind) -> str:

@@ -94,9 +94,10 @@ def _answer(data: dict[str, Any]) -> dict[str, Any]:
         for lab in found:
             lab.snapshot()
         return {"labs": labs(), "written": sum(lab.shown for lab in found)}
-    lab = LABS.get(data.get("lab", ""))
-    if lab is None:
+    acted = LABS.get(str(data.get("lab", "")))
+    if acted is None:
         raise LabError("no-such-lab", f"this kernel has no lab {data.get('lab')!r}", legal=sorted(LABS))
-    return {"reply": requests.answer(lab, data.get("request") or {})}
+    asked: Any = data.get("request") or {}
+    return {"reply": requests.answer(acted, asked)}
 
 

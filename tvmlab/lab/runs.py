@@ -31,10 +31,12 @@ from ..view.diff import diff
 from ..view.frame import frame
 from ..view.payload import Comparison, Run, RunOptions, Worth
 from ..view.payload import Runs as Payload
-from .ablation import without
+from .ablation import text_of, without
+from .comparing import Why, compared
+from .process import join, leave
 
 TRIAL = "tvmlab.face.trial"
-KEPT = 60  # rows; the pinned one stays
+KEPT = 40  # rows; the pinned one stays
 SHOWN = ("target", "threads", "repeats", "limit", "seed", "rtol", "inputs")
 COMPARE, ABLATE = "compare", "ablate"  # what `cancel` calls them by
 ABLATION_ROUNDS = 15
@@ -43,14 +45,16 @@ SPACE = 0.1  # seconds between two calls of `changed` while something runs
 
 @dataclass(eq=False)
 class _Job:
-    """What the thread does next. `started(state, progress)` and `ended(outcome)` write into rows, under the lock."""
+    """What the thread does next. `started(state, progress)` and `ended(outcome, thought)` write into rows, under the
+    lock; `thought` is what `think(outcome)` gave before, without it."""
 
     id: str
     function: str
     args: tuple[Any, ...]
     limit: float
     started: Callable[[str, float], None]
-    ended: Callable[[Outcome], None]
+    ended: Callable[[Outcome, Any], None]
+    think: Callable[[Outcome], Any] = lambda outcome: None
     stop: threading.Event = field(default_factory=threading.Event)
 
 
@@ -109,7 +113,7 @@ class Runs:
             self._forget()
         if asked is not None:
             self._put(
-                _Job(id, f"{TRIAL}:measure_one", (asked,), chosen.limit, self._in(row), lambda o: self._end(row, o))
+                _Job(id, f"{TRIAL}:measure_one", (asked,), chosen.limit, self._in(row), lambda o, _: self._end(row, o))
             )
         self._tell()
         return id
@@ -123,7 +127,7 @@ class Runs:
             for job in jobs:
                 if job is not self._waiting[0]:
                     self._waiting.remove(job)
-                    job.ended(Outcome("cancelled", text="cancelled"))
+                    job.ended(Outcome("cancelled", text="cancelled"), None)
             current = next((j for j in jobs if j in self._waiting), None)
             self._lock.notify_all()
         if current is not None:
@@ -146,7 +150,9 @@ class Runs:
         """Options of the runs that follow. A bad one is refused with what is legal."""
         chosen = self._chosen(values)
         if chosen.inputs == "given" and self._given is None:
-            raise OptionError("option", "no arrays were given", legal=["random"], hint="give them first: A, B by name")
+            raise OptionError(
+                "option", "no arrays were given", legal=["random"], hint='lab.runs.give({"A": a}) gives them'
+            )
         self._options = chosen
         self._tell()
 
@@ -181,7 +187,7 @@ class Runs:
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(10)
         if self._own is None:
-            _leave(self)
+            leave(self)
 
     # ------------------------------------------------------------ two side by side
 
@@ -200,8 +206,9 @@ class Runs:
         if asked[0]["start"] != asked[1]["start"]:
             raise LabError("different-expressions", "these two runs compute different things, so they do not compare")
         made = view.comparing(rows[0], rows[1])
-        names = _names(rows)
+        names = view.names_of(rows)
         traces = [self._traces[r["id"]][0] for r in rows]
+        why = Why.of(traces, machine)
         frames = [frame(t) for t in traces]
         made["diff"] = diff(frames[0]["loops"], frames[1]["loops"])
         made["table"] = view.table(names, frames[0]["metrics"], frames[1]["metrics"])
@@ -214,23 +221,12 @@ class Runs:
                 f"{TRIAL}:compare",
                 tuple(asked),
                 self._options.limit,
-                _ignore,
-                lambda o: self._compared(made, o, names, traces, machine),
+                lambda state, progress: made.update({"text": view.DOING[state]}),
+                lambda o, found: compared(made, o, names, found),
+                lambda o: why.found(o.value) if o.ok else None,
             )  # fmt: skip
         )
         self._tell()
-
-    def _compared(
-        self, made: Comparison, outcome: Outcome, names: Sequence[str], traces: Sequence[Trace], machine: Any
-    ) -> None:
-        if outcome.kind == "cancelled":
-            made["state"], made["text"] = "cancelled", "cancelled"
-            return
-        if not outcome.ok:
-            made["state"], why = "failed", view.failed(outcome, f"{names[1]} beside {names[0]}")
-            made["error"], made["text"] = why, why["text"]
-            return
-        view.compared(made, outcome.value, names)
 
     # ------------------------------------------------------------ what steps are worth
 
@@ -240,7 +236,7 @@ class Runs:
         chosen = options({**self._options.to_json(), "rounds": ABLATION_ROUNDS, "baseline": False})
         asked = spec(whole, chosen, self._given, args)
         self.cancel(ABLATE)
-        found = without(document)
+        found, text = without(document), text_of(whole)
         made = [view.waiting(id) for id, _, _ in found]
         with self._lock:
             self._ablation = made
@@ -253,10 +249,10 @@ class Runs:
             except (LabError, ValueError, TypeError) as e:
                 worth["text"] = f"cannot be measured: {e.message if isinstance(e, LabError) else e}"
                 continue
-            if part["key"] == asked["key"]:
+            if text_of(trace) == text:
                 worth["text"] = "changes nothing"
                 continue
-            self._put(_Job(ABLATE, f"{TRIAL}:compare", (part, asked), chosen.limit, _ignore, _worth_of(worth)))
+            self._put(_Job(ABLATE, f"{TRIAL}:compare", (part, asked), chosen.limit, _ignore, _worth(worth)))
         self._tell()
 
     # ------------------------------------------------------------ looking
@@ -328,7 +324,7 @@ class Runs:
         usual = view.blank("", "", "", "", Options())
         with self._lock:
             for saved in reversed(listed if isinstance(listed, list) else []):
-                row = _restored(saved, usual)
+                row = view.restored(saved, usual)
                 if row is None:
                     continue
                 self._made += 1
@@ -380,7 +376,7 @@ class Runs:
             row["state"], row["error"] = "failed", view.failed(outcome, f"run of {row['title']}", doing)
 
     def _worker(self) -> Worker:
-        return self._own or _join(self)
+        return self._own or join(self)
 
     def _put(self, job: _Job) -> None:
         if self._closed:
@@ -409,12 +405,15 @@ class Runs:
             outcome = self._worker().run(job.function, *job.args, limit=job.limit, progress=progress, stop=job.stop)
         except Exception as e:  # nothing that happens here may end the thread
             outcome = Outcome("lost", text=f"{type(e).__name__}: {e}")
+        try:
+            thought = job.think(outcome)
+            with self._lock:
+                job.ended(outcome, thought)
+        except Exception:
+            logging.getLogger(__name__).exception("a run's result could not be kept")
         with self._lock:
-            try:
-                job.ended(outcome)
-            finally:
-                self._waiting.remove(job)
-                self._lock.notify_all()
+            self._waiting.remove(job)
+            self._lock.notify_all()
         self._tell()
 
     def _tell(self) -> None:
@@ -429,61 +428,5 @@ def _ignore(state: str, progress: float) -> None:
     pass
 
 
-def _worth_of(worth: Worth) -> Callable[[Outcome], None]:
-    def ended(outcome: Outcome) -> None:
-        if outcome.ok:
-            view.worth(worth, outcome.value)
-        else:
-            worth["text"] = "cancelled" if outcome.kind == "cancelled" else f"cannot be measured: {outcome.text}"
-
-    return ended
-
-
-def _names(rows: Sequence[Run]) -> list[str]:
-    """What two runs are called: by their titles, where these differ."""
-    titles = [r["title"] for r in rows]
-    if titles[0] != titles[1]:
-        return titles
-    apart = [f"{r['title']} on {r['target']}" for r in rows]
-    return apart if apart[0] != apart[1] else [f"{r['title']} ({r['id']})" for r in rows]
-
-
-def _restored(saved: Any, usual: Run) -> Run | None:
-    """A saved row in today's form; None for what is none."""
-    if not isinstance(saved, Mapping) or not isinstance(saved.get("title"), str):
-        return None
-    row = copy.deepcopy(usual)
-    for name, value in usual.items():
-        there = saved.get(name, value)
-        fits = isinstance(there, type(value)) or value is None or (isinstance(value, float) and isinstance(there, int))
-        if fits:
-            row[name] = there  # type: ignore[literal-required]
-    if row["state"] not in ("done", "failed", "cancelled"):
-        row["state"] = "cancelled"
-    return row
-
-
-# ---------------------------------------------------------------- one process for all labs
-
-_shared: Worker | None = None
-_users: set[int] = set()
-_sharing = threading.Lock()
-
-
-def _join(user: Runs) -> Worker:
-    """The worker of all labs: runs of two labs at once would disturb each other's times."""
-    global _shared
-    with _sharing:
-        _users.add(id(user))
-        if _shared is None:
-            _shared = Worker()
-        return _shared
-
-
-def _leave(user: Runs) -> None:
-    global _shared
-    with _sharing:
-        _users.discard(id(user))
-        last, _shared = (_shared, None) if not _users else (None, _shared)
-    if last is not None:
-        last.close()
+def _worth(worth: Worth) -> Callable[[Outcome, Any], None]:
+    return lambda outcome, _: view.worth_ended(worth, outcome)

@@ -140,7 +140,7 @@ def _at(node: ast.AST, message: str) -> TypedError:
 def _placed(e: Exception, text: str) -> TypedError:
     """The innermost place of the text that was running."""
     message = e.message if isinstance(e, LabError) else str(e) or type(e).__name__
-    found = None
+    found: tuple[Any, ...] | None = None
     trace: TracebackType | None = e.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == FILE:

@@ -22,7 +22,7 @@ class LabWidget(anywidget.AnyWidget):
     head = traitlets.Dict().tag(sync=True)
     history = traitlets.Dict().tag(sync=True)
     frame = traitlets.Dict().tag(sync=True)
-    selection = traitlets.List().tag(sync=True)
+    selection: Any = traitlets.List().tag(sync=True)
     actions = traitlets.Dict().tag(sync=True)
     runs = traitlets.Dict().tag(sync=True)
     message = traitlets.Dict().tag(sync=True)

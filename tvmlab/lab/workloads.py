@@ -30,7 +30,7 @@ def workload(name: str) -> Workload:
     """One operator: the fields are the parameters of its `declare`, with the values of its first published shape."""
     module = kernels.get(name)
     presets: list[Preset] = [{"name": n, "values": _plain(v)} for n, v in module.SHAPES.items()]
-    first = next(iter(module.SHAPES.values()), {})
+    first: dict[str, Any] = next(iter(module.SHAPES.values()), {})
     fields = [_field(p, first) for p in inspect.signature(module.declare).parameters.values()]
     text = (inspect.getdoc(module) or "").split("\n")[0]
     return {"name": name, "label": name.replace("_", " "), "text": text, "fields": fields, "presets": presets}
@@ -54,7 +54,7 @@ def _field(p: inspect.Parameter, first: dict[str, Any]) -> Field:
 
 
 def declare(name: str, values: dict[str, Any]) -> list[Any]:
-    """The operator's tensors, inputs first, from what stands in its fields; what is missing is as in its first shape."""
+    """The operator's tensors, inputs first, from its fields; what is missing is as in its first published shape."""
     made: list[Any] = kernels.get(name).declare(**shape(name, values))
     return made
 
@@ -67,7 +67,7 @@ def shape(name: str, values: dict[str, Any]) -> dict[str, Any]:
     if unknown:
         raise LabError("no-such-field", f"{name} has no field {unknown[0]!r}", legal=list(parameters))
     given = {k: _value(name, k, v, known) for k, v in values.items()}
-    first = next(iter(module.SHAPES.values()), {})
+    first: dict[str, Any] = next(iter(module.SHAPES.values()), {})
     return {**{k: first[k] for k, p in parameters.items() if p.default is p.empty and k in first}, **given}
 
 

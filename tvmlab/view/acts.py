@@ -309,4 +309,7 @@ def _recipe(primitive: str, given: Mapping[str, Any], state: State) -> Args:
         args["stage"] = stage.index
     elif isinstance(stage, str):
         args["stage"] = stage_named(state, stage).index
+    for v in recipe.values:
+        if v.kind == "axis" and isinstance(args.get(v.name), str):
+            args[v.name] = axis_named(state, args[v.name])
     return recipe.arguments(state, args)

@@ -68,6 +68,10 @@ class Code:
     def index(self, e: Expr) -> str:
         return self.beside(e, None)
 
+    def argument(self, e: Expr) -> str:
+        """What a called function is given: a string too."""
+        return quoted(e.value) if isinstance(e, Const) and isinstance(e.value, str) else self.beside(e, None)
+
     def tir(self, name: str) -> str:
         self.uses_tir = True
         return f"tir.{name}"

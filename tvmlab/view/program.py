@@ -26,10 +26,11 @@ from weakref import WeakKeyDictionary
 from ..core import serial
 from ..core.deep import deep
 from ..core.error import LabError
-from ..core.node import THREAD, Const, Expr, IterVar, Reduce, Var
+from ..core.node import THREAD, Call, Const, Evaluate, Expr, IterVar, Reduce, Var
 from ..core.text import identifier
 from ..core.walk import variables
 from ..expr import reduce as reducers
+from ..expr.extern import ExternOp
 from ..expr.scan import ScanOp
 from ..expr.tensor import ComputeOp, Operation, PlaceholderOp, Tensor
 from ..schedule.code import Writer
@@ -211,6 +212,8 @@ class _Expression:
             return self.compute(op)
         if isinstance(op, ScanOp):
             return self.scan(op)
+        if isinstance(op, ExternOp):
+            return self.extern(op)
         raise Unwritten(f"{op.kind} {op.name}")
 
     # ------------------------------------------------------------ placeholders, scans
@@ -243,12 +246,35 @@ class _Expression:
         missing = [t for t in op.scan_inputs if t not in self.names]
         if missing:
             raise Unwritten(f"{op.name} is given {missing[0].name}, which nothing reads")
-        given = f", inputs=[{', '.join(self.names[t] for t in op.scan_inputs)}]" if op.scan_inputs else ""
+        given = f", inputs=[{self.listed(op.scan_inputs)}]" if op.scan_inputs else ""
         parts = ", ".join(map(several, (op.init, op.updates, op.state_placeholder)))
         return [f"{self.left(op)} = te.scan({parts}{given}{self.options(op)})"]
 
+    def extern(self, op: ExternOp) -> list[str]:
+        """One call of a function by its name, over whole buffers."""
+        body = op.body
+        call = body.value if isinstance(body, Evaluate) else None
+        if not isinstance(call, Call) or call.kind not in ("packed", "extern"):
+            raise Unwritten(f"the statements of {op.name}")
+        written = {b.data: f"ins[{k}]" for k, b in enumerate(op.in_buffers)}
+        written |= {b.data: f"outs[{k}]" for k, b in enumerate(op.out_buffers)}
+        for v in (v for a in call.args for v in variables(a) if v not in written):
+            self.free(v)
+        code = Code({**self.names, **written})
+        first = [quoted(call.dtype)] if call.kind == "extern" else []
+        args = [*first, quoted(call.name), *map(code.argument, call.args)]
+        function = f"lambda ins, outs: {code.tir(f'call_{call.kind}')}({', '.join(args)})"
+        shapes, dtypes = [self.shape(t.shape) for t in op.outputs], [quoted(t.dtype) for t in op.outputs]
+        self.uses_tir = True
+        parts = [f"[{', '.join(shapes)}]" if len(shapes) > 1 else shapes[0], f"[{self.listed(op.sources)}]", function]
+        dtype = f"[{', '.join(dtypes)}]" if len(dtypes) > 1 else dtypes[0]
+        return [f"{self.left(op)} = te.extern({', '.join(parts)}{self.options(op)}, dtype={dtype})"]
+
+    def listed(self, tensors: Iterable[Tensor]) -> str:
+        return ", ".join(self.names[t] for t in tensors)
+
     def left(self, op: Operation) -> str:
-        return ", ".join(self.names[t] for t in op.outputs)
+        return self.listed(op.outputs)
 
     def options(self, op: Operation) -> str:
         tag = f", tag={quoted(op.tag)}" if op.tag else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,10 +11,13 @@ from ..core.error import LabError
 from ..face.options import Options
 from ..runtime.measure import duration
 from ..runtime.worker import Outcome
+from ..schedule.trace import Trace
 from .card import card
+from .frame import frame
 from .payload import Card, Comparison, Metrics, Run, Table, Worth
 
 SHOWN_TIMES = 40  # of the repeats: as many dots as a row has room for
+DOING = {"compiling": "compiling", "checking": "checking both", "running": "measuring in turns"}
 ENDED: dict[str, tuple[str, str]] = {
     "timeout": ("", "Raise the limit in the options, or make the sizes smaller."),
     "memory": ("It needed more memory than a run may have. ", "Make the sizes smaller, or compute a stage in parts."),
@@ -47,6 +51,21 @@ def filled(row: Run, result: Mapping[str, Any]) -> None:
 
 def _short(x: float | None) -> float | None:
     return None if x is None else float(f"{x:.5g}")
+
+
+def restored(saved: Any, usual: Run) -> Run | None:
+    """A saved row in today's form; None for what is none."""
+    if not isinstance(saved, Mapping) or not isinstance(saved.get("title"), str):
+        return None
+    row = copy.deepcopy(usual)
+    for name, value in usual.items():
+        there = saved.get(name, value)
+        fits = isinstance(there, type(value)) or value is None or (isinstance(value, float) and isinstance(there, int))
+        if fits:
+            row[name] = there  # type: ignore[literal-required]
+    if row["state"] not in ("done", "failed", "cancelled"):
+        row["state"] = "cancelled"
+    return row
 
 
 # ---------------------------------------------------------------- what went wrong
@@ -101,6 +120,15 @@ def compared(made: Comparison, result: Mapping[str, Any], names: Sequence[str]) 
     made["table"]["rows"].insert(0, ["median time of the rounds", *medians])
 
 
+def names_of(rows: Sequence[Run]) -> list[str]:
+    """What two runs are called: by their titles, where these differ."""
+    titles = [r["title"] for r in rows]
+    if titles[0] != titles[1]:
+        return titles
+    apart = [f"{r['title']} on {r['target']}" for r in rows]
+    return apart if apart[0] != apart[1] else [f"{r['title']} ({r['id']})" for r in rows]
+
+
 def verdict_line(result: Mapping[str, Any], names: Sequence[str]) -> str:
     """`step 5 is 1.8x faster than start (95 % interval 1.7 to 1.9; 30 interleaved rounds)`"""
     a, b = names
@@ -143,6 +171,16 @@ def number(x: float | None) -> str:
     return f"{x:.4g}"
 
 
+def loop_ids(traces: Sequence[Trace]) -> dict[str, str]:
+    """The ids of loops by the names that programs print; of two schedules, the second one's first."""
+    found: dict[str, str] = {}
+    for trace in reversed(traces):
+        for row in frame(trace)["tree"]:
+            if row["kind"] == "loop":
+                found.setdefault(row["name"].replace(".", "_"), row["id"])
+    return found
+
+
 # ---------------------------------------------------------------- a step's worth
 
 
@@ -162,3 +200,11 @@ def worth(made: Worth, result: Mapping[str, Any]) -> None:
         made["text"] = f"costs {times(1 / ratio)}: faster without it"
     else:
         made["text"] = "no difference within noise"
+
+
+def worth_ended(made: Worth, outcome: Outcome) -> None:
+    """How the rounds with and without a step ended."""
+    if outcome.ok:
+        worth(made, outcome.value)
+    else:
+        made["text"] = "cancelled" if outcome.kind == "cancelled" else f"cannot be measured: {outcome.text}"

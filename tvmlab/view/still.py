@@ -1,7 +1,7 @@
 """A lab where nothing moves: the card in a saved notebook, and the page that travels in time without a kernel.
 
-The card is plain HTML whose style stands on the elements, so that viewers which take scripts and style sheets away still
-show the tree and the loops. The page holds the widget's module and the document; nothing is fetched.
+The card is plain HTML whose style stands on the elements, so that viewers which take scripts and style sheets away
+still show the tree and the loops. The page holds the widget's module and the document; nothing is fetched.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ def text(document: Document) -> str:
     """The same as plain text."""
     state = document["state"]
     head = state["head"]
-    rows = ["    " * r["level"] + " ".join([r["name"], r["extent"], *r["chips"]]).rstrip() for r in state["frame"]["tree"]]
+    tree = state["frame"]["tree"]
+    rows = ["    " * r["level"] + " ".join([r["name"], r["extent"], *r["chips"]]).rstrip() for r in tree]
     return "\n".join([f"{head['title']} {summed_up(head, len(state['history']['steps']))}", *rows])
 
 

@@ -35,3 +35,11 @@ export function doing(store: Store): Doing {
     copyProgram: () => copy("the whole program", store.head.value.program),
   };
 }
+
+/** Puts the step that is looked at before the one before it, or after the one after it, and goes on looking at it. */
+export async function moveStep({ history, at, act, jump }: Store, by: 1 | -1): Promise<void> {
+  const step = history.value.steps[at.value - 1];
+  const to = at.value - 1 + by;
+  if (!step || to < 0 || to >= history.value.steps.length) return;
+  if (await act({ kind: "move", step: step.id, to }, "history")) await jump(to + 1);
+}

@@ -31,7 +31,7 @@ export function Grip({ root }: { root: HTMLElement }) {
       aria-valuenow={root.offsetHeight || LEAST_HEIGHT}
       aria-valuemin={LEAST_HEIGHT}
       tabIndex={0}
-      title="Drag, or use the arrow keys, to change the height"
+      title="Drag, or press the arrows"
       onPointerDown={drag}
       onKeyDown={key}
     />

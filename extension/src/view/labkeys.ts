@@ -10,10 +10,10 @@ export function useLabKeys(root: HTMLElement): void {
   const { drawer, at, history, refused } = store;
   useEscape(refused.value !== null, () => (refused.value = null));
   useKeys(ANY, {
-    "[": { does: "previous step", run: () => void store.jump(at.value - 1) },
-    "]": { does: "next step", run: () => void store.jump(at.value + 1) },
-    "{": { does: "start", run: () => void store.jump(0) },
-    "}": { does: "last step", run: () => void store.jump(history.value.steps.length) },
+    "[": { does: "the step before; ] the next", run: () => void store.jump(at.value - 1) },
+    "]": () => void store.jump(at.value + 1),
+    "{": { does: "the start; } the last step", run: () => void store.jump(0) },
+    "}": () => void store.jump(history.value.steps.length),
     "Mod+z": { does: "undo", run: lab.undo },
     "Mod+Shift+z": { does: "redo", run: lab.redo },
     "Mod+Enter": { does: "run", run: lab.run },
@@ -21,8 +21,8 @@ export function useLabKeys(root: HTMLElement): void {
     y: { does: "copy the code of the steps", run: lab.copyCode },
     "/": { does: "search", run: () => search(root) },
     "?": { does: "this list of keys", run: () => void (drawer.value = drawer.value === "keys" ? "" : "keys") },
-    F6: { does: "next part of the lab", run: () => cyclePanes(root, 1) },
-    "Shift+F6": { does: "previous part of the lab", run: () => cyclePanes(root, -1) },
+    F6: { does: "the next part of the lab; Shift+F6 the one before", run: () => cyclePanes(root, 1) },
+    "Shift+F6": () => cyclePanes(root, -1),
   });
 }
 

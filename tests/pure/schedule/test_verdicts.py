@@ -197,6 +197,17 @@ def test_a_legal_one_and_one_without_effect():
     assert s.verdict("compute_root", B).ok and len(s.trace) == 0
 
 
+def test_why_there_is_no_effect():
+    s, A, B, C = chain(1, 8)
+    i, j = C.op.axis
+    s[B].compute_at(s[C], j)
+    assert s.verdict("reorder", C, i, j).reason == "the loops are in this order already"
+    assert s.verdict("reorder", C, j, i).reason == "the loops stay as they are"  # i runs once
+    assert s.verdict("compute_at", B, s[C], j).reason == "B is computed there already"
+    assert s.verdict("parallel", C, i).reason == "i runs only once"
+    assert s.verdict("set_scope", B, "global").reason == "B is in global memory already"
+
+
 def test_one_that_owes(golden):
     s, A, B, C = chain()
     verdict = s.verdict("double_buffer", B)

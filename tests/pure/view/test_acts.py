@@ -91,6 +91,16 @@ def test_names_instead_of_objects():
     assert written(s, "set_scope", "C", "local") == 's[C].set_scope("local")'
 
 
+def test_a_recipe_by_name():
+    s, A, B, C = matmul()
+    whole = plain("recipe:partial-sums", ("C",), {"axis": "C.k", "parts": 4}, s.state)
+    assert whole == {"stage": s[C].index, "axis": C.op.reduce_axis[0], "parts": 4, "then": "vectorize"}
+    for stage in (C, C.op, s[C]):
+        assert plain("recipe:tile-for-cache", (stage,), {}, s.state)["stage"] == s[C].index
+    with pytest.raises(LabError, match="partial sums has no `part`"):
+        plain("recipe:partial-sums", ("C",), {"part": 4}, s.state)
+
+
 def test_a_name_that_a_person_gave():
     s, A, B, C = matmul()
     xo, xi = s[C].split(C.op.axis[0], 8)

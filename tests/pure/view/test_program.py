@@ -128,9 +128,27 @@ def test_a_factor_that_is_known_when_called(name, form):
     holds(s.trace, form)
 
 
+def test_a_call_of_a_function_by_its_name():
+    A, n = te.placeholder((8,), "int32", name="A"), te.var("n")
+    B = te.extern((8,), [A], lambda i, o: tir.call_packed("tests.twice", i[0], o[0], n + 1, 3, "mode"), name="B")
+    two = [(8,), (4, 2)]
+    C, D = te.extern(two, [A, B], lambda i, o: tir.call_extern("int32", "f", *i, *o), name="C", dtype=["int32", "int8"])
+    E = te.compute((8,), lambda i: C[i] + D[i // 2, i % 2] + 1, name="E")
+    text = holds(te.create_schedule(E.op).trace)
+    assert 'call_packed("tests.twice", ins[0], outs[0], n + 1, 3, "mode")' in text
+
+
 def test_statements_of_ones_own_are_embedded():
     A = te.placeholder((8,), name="A")
-    B = te.extern((8,), [A], lambda ins, outs: tir.call_packed("tests.twice", ins[0], outs[0]), name="B")
+
+    def twice(ins, outs):
+        ib = tir.ir_builder.create()
+        a, b = ib.buffer_ptr(ins[0]), ib.buffer_ptr(outs[0])
+        with ib.for_range(0, 8, "q") as q:
+            b[q] = a[q] * 2.0
+        return ib.get()
+
+    B = te.extern((8,), [A], twice, name="B")
     C = te.compute((8,), lambda i: B[i] + 1.0, name="C")
     s = te.create_schedule(C.op)
     s[C].vectorize(C.op.axis[0])

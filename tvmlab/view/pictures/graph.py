@@ -50,7 +50,8 @@ def digraph(trace: Trace, before: Trace | None = None) -> Graph:
     for i in sorted(state.order):
         s = state.stages[i]
         new = was is not None and _look(was, was.stages.get(i)) != _look(state, s)
-        g.node(f"n{i}", _label(state, s), id=f"n{i}", color=CODES["new" if new else "line"], penwidth="2" if new else "1")
+        colour, width = (CODES["new"], "2") if new else (CODES["line"], "1")
+        g.node(f"n{i}", _label(state, s), id=f"n{i}", color=colour, penwidth=width)
     for i in sorted(state.order):
         _edges(g, state, state.stages[i])
     g.text = "\n".join(_sentence(state, s) for s in state.in_order)
@@ -130,4 +131,5 @@ def _row(state: State, s: Stage) -> list[str]:
 
 def _sentence(state: State, s: Stage) -> str:
     called, reads, where, loops, volume = _row(state, s)
-    return f"{called} ({volume}), {where}" + (f", reads {reads}" if reads else "") + (f"; loops {loops}" if loops else "")
+    what = f"{called} ({volume}), {where}" + (f", reads {reads}" if reads else "")
+    return what + (f"; loops {loops}" if loops else "")

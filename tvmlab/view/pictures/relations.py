@@ -17,8 +17,8 @@ from .svg import CODES, plain, themed
 
 LABEL = "Relations"
 ABOUT = (
-    "From top to bottom: an axis of the tensor, and what splits and fusions made of it; the boxes at the bottom are the "
-    "loops that run. Dashed boxes are sums. What the last step made is orange."
+    "From top to bottom: an axis of the tensor, and what splits and fusions made of it; the boxes at the bottom are "
+    "the loops that run. Dashed boxes are sums. What the last step made is orange."
 )
 
 
@@ -50,7 +50,8 @@ def digraph(trace: Trace, before: Trace | None = None) -> tuple[Graph, list[tupl
     g.attr("edge", fontname="Verdana", fontsize="9", fontcolor=CODES["quiet"], color=CODES["line"], arrowsize="0.6")
     for s in _stages(state):
         with g.subgraph(name=f"cluster_{s.index}") as box:
-            box.attr(label=f'<<FONT COLOR="{CODES["ink"]}"><B>{safe(s.called)}</B></FONT>>', color=CODES["line"], style="rounded")
+            title = f'<<FONT COLOR="{CODES["ink"]}"><B>{safe(s.called)}</B></FONT>>'
+            box.attr(label=title, color=CODES["line"], style="rounded")
             for j, a in enumerate(s.axes):
                 element = f"a{s.index}_{j}"
                 ids.append((element, id_of(state, s, a)))
@@ -66,7 +67,8 @@ def _node(g: Any, state: State, s: Stage, a: IterVar, element: str, new: bool) -
     style = "rounded,dashed" if a.iter_type == REDUCE else "rounded"
     leaf = a in s.leaves
     ink = CODES["ink" if leaf else "quiet"]
-    text = f'<FONT COLOR="{ink}">{safe(name(state, a))}</FONT> <FONT COLOR="{CODES["quiet"]}">{safe(extent(state, a))}</FONT>'
+    often = f'<FONT COLOR="{CODES["quiet"]}">{safe(extent(state, a))}</FONT>'
+    text = f'<FONT COLOR="{ink}">{safe(name(state, a))}</FONT> {often}'
     colour = CODES["new"] if new else CODES["accent" if leaf else "line"]
     g.node(element, f"<{text}>", id=element, style=style, color=colour, penwidth="2" if new else "1")
 

@@ -24,8 +24,8 @@ from .svg import Svg
 LABEL = "Roofline"
 ABOUT = (
     "Across: arithmetic per byte that comes out of memory; up: arithmetic per second. The slanted lines are what the "
-    "machine's caches and memory deliver, the flat one what it computes with all cores and full vectors. A hollow point "
-    "is what the model expects of a step on this machine, a solid one what was measured here."
+    "machine's caches and memory deliver, the flat one what it computes with all cores and full vectors. A hollow "
+    "point is what the model expects of a step on this machine, a solid one what was measured here."
 )
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 560.0, 320.0, 56.0, 16.0, 18.0, 40.0
 MOST_POINTS = 24
@@ -45,7 +45,7 @@ class Placed:
 
 def draw(subject: Subject) -> Picture:
     points = subject.points or (Point("this schedule", subject.trace, None, True),)
-    placed = [p for p in map(lambda x: place(x, subject.machine), points[-MOST_POINTS:]) if p is not None]
+    placed = [p for x in points[-MOST_POINTS:] if (p := place(x, subject.machine)) is not None]
     return {
         "kind": "roofline", "svg": str(chart(placed, subject.machine)), "about": ABOUT, "how": "modelled",
         "table": {
@@ -126,7 +126,8 @@ def _slope(svg: Svg, x: _Scale, y: _Scale, name: str, rate: float, peak: float) 
     if start >= end:
         return
     memory = name == "memory"
-    svg.line([(x(start), y(start * rate)), (x(end), y(end * rate))], "ink" if memory else "line", "" if memory else "4 3", 1.5)
+    colour, dash = ("ink", "") if memory else ("line", "4 3")
+    svg.line([(x(start), y(start * rate)), (x(end), y(end * rate))], colour, dash, 1.5)
     svg.text(x(start) + 14, y(start * rate) + 5, f"{name} {count(rate)}B/s", "quiet", size=9)
 
 

@@ -60,7 +60,9 @@ class Svg:
             f' font-size="{size:g}"{weight}>{escape(text)}</text>'
         )
 
-    def line(self, points: Iterable[tuple[float, float]], colour: str = "line", dash: str = "", wide: float = 1) -> None:
+    def line(
+        self, points: Iterable[tuple[float, float]], colour: str = "line", dash: str = "", wide: float = 1
+    ) -> None:
         drawn = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         dashed = f' stroke-dasharray="{dash}"' if dash else ""
         self.parts.append(
@@ -68,7 +70,9 @@ class Svg:
             f' points="{drawn}"/>'
         )
 
-    def rect(self, x: float, y: float, width: float, height: float, colour: str, hint: str = "", name: str = "") -> None:
+    def rect(
+        self, x: float, y: float, width: float, height: float, colour: str, hint: str = "", name: str = ""
+    ) -> None:
         inside = f"<title>{escape(hint)}</title>" if hint else ""
         self._mark(
             f'<rect class="tv-f-{colour}" fill="{COLOURS[colour]}" x="{x:.1f}" y="{y:.1f}" width="{max(width, 1):.1f}"'
@@ -77,9 +81,10 @@ class Svg:
         )
 
     def dot(self, x: float, y: float, colour: str, full: bool, hint: str = "", radius: float = 5) -> None:
-        fill = f'class="tv-f-{colour} tv-s-{colour}" fill="{COLOURS[colour]}"' if full else f'class="tv-s-{colour}" fill="none"'
+        classes, inside = (f"tv-f-{colour} tv-s-{colour}", COLOURS[colour]) if full else (f"tv-s-{colour}", "none")
         self.parts.append(
-            f'<circle {fill} stroke="{COLOURS[colour]}" stroke-width="2" cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}">'
+            f'<circle class="{classes}" fill="{inside}" stroke="{COLOURS[colour]}" stroke-width="2" cx="{x:.1f}"'
+            f' cy="{y:.1f}" r="{radius:g}">'
             f"<title>{escape(hint)}</title></circle>"
         )
 
@@ -88,7 +93,8 @@ class Svg:
 
     def __str__(self) -> str:
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width:g} {self.height:g}" width="{self.width:g}"'
-            f' height="{self.height:g}" font-family="{FONT}" role="img"><title>{escape(self.title)}</title>'
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width:g} {self.height:g}"'
+            f' width="{self.width:g}" height="{self.height:g}" font-family="{FONT}" role="img">'
+            f"<title>{escape(self.title)}</title>"
             f"{''.join(self.parts)}</svg>"
         )

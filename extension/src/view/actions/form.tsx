@@ -1,5 +1,5 @@
 // An action with its values open, ready to be applied.
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Act, Action, Card, Preview } from "../payload";
 import { Button } from "../ui/button";
 import { CardView } from "../ui/card";
@@ -23,7 +23,7 @@ interface Props {
 export function Form({ action, act, verdict, preview, id, onChange, onApply, onClose }: Props) {
   const form = useRef<HTMLFormElement>(null);
   useEscape(true, onClose);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const field = form.current?.querySelector<HTMLElement>("select, input, button:not(:disabled, [tabindex])");
     field?.focus();
     if (field instanceof HTMLInputElement && field.type === "text") field.select();

@@ -89,16 +89,18 @@ test("a loop order can be changed with buttons", async () => {
 
 test("a letter pressed while the list is of another selection waits for the right one", async () => {
   lab = await openLab();
-  const select = lab.host.ask.bind(lab.host);
+  const ask = lab.host.ask.bind(lab.host);
+  let release = () => {};
   lab.host.ask = async (request) => {
-    if (request.kind === "select") await lab.rest(150);
-    return select(request);
+    if (request.kind === "select") await new Promise<void>((resolve) => (release = resolve));
+    return ask(request);
   };
   lab.all("[role=treeitem]").find((r) => r.dataset.id === "C.k")!.focus();
   await lab.press("ArrowDown");
   await lab.press("u");
   expect(applied()).toEqual([]);
-  await lab.rest(250);
+  release();
+  await lab.rest();
   expect(applied()).toHaveLength(1);
 });
 

@@ -1,11 +1,12 @@
 // What may be done to the selection, in a fixed order so that hands learn the places; what may not, and why.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { enter } from "../focus";
 import { useEscape, useKeys, type Bindings } from "../keys";
 import type { Act, Action, Card, Preview, Reply } from "../payload";
 import { useStore, type Store } from "../store";
 import { CardView } from "../ui/card";
 import { Pane } from "../ui/pane";
+import { Search } from "../ui/search";
 import { SignMark } from "../ui/sign";
 import { equal } from "../ui/values";
 import { Deltas } from "./deltas";
@@ -49,13 +50,13 @@ function Live({ store }: { store: Store }) {
   const pane = useRef<HTMLDivElement>(null);
   const [open, setOpen] = useState<Open | null>(null);
   const [verdict, setVerdict] = useState<Verdict | null>(null);
-  const [search, setSearch] = useState<string | null>(null);
+  const [search, setSearch] = useState("");
   const [stop, setStop] = useState("");
   const [pointed, setPointed] = useState("");
   const [focused, setFocused] = useState("");
   const { ids, items, frame } = store.actions.value;
   const fresh = frame === store.shown.value.key && equal(ids, store.selection.value);
-  const shown = useMemo(() => items.filter((item) => matches(item, search ?? "")), [items, search]);
+  const shown = useMemo(() => items.filter((item) => matches(item, search)), [items, search]);
   const idOf = (name: string) => `${store.uid}-act-${items.findIndex((item) => item.name === name)}`;
   const find = (name: string) => items.find((item) => item.name === name);
 
@@ -105,17 +106,17 @@ function Live({ store }: { store: Store }) {
     else focusItem(find(stop)?.name ?? shown[0]?.name ?? "");
   });
   useEscape(open?.what === "why", close);
-  useEscape(search !== null, () => {
-    setSearch(null);
+  useEscape(search !== "", () => {
+    setSearch("");
     focusItem(shown[0]?.name ?? stop);
   });
-  useKeys("actions", keys({ shown, stop: focused || stop, focusItem, start, why, search: () => setSearch(search ?? "") }));
+  useKeys("actions", keys({ shown, stop: focused || stop, focusItem, start, why }));
 
   const rowOf = new Map(store.shown.value.tree.map((row) => [row.id, row.name]));
   const title = ids.length ? `Actions on ${ids.slice(0, 3).map((id) => rowOf.get(id) ?? id).join(", ")}${ids.length > 3 ? " …" : ""}` : "Actions";
   const first_ = shown.find((item) => item.name === stop)?.name ?? shown[0]?.name;
   return (
-    <Pane name="actions" title={title} of={store.actions.value} tools={<Search value={search} onOpen={() => setSearch("")} onInput={setSearch} onDown={() => focusItem(shown[0]?.name ?? "")} />}>
+    <Pane name="actions" title={title} of={store.actions.value} tools={<Search value={search} label="Search actions" onInput={setSearch} onEnter={() => focusItem(shown[0]?.name ?? "")} />}>
       <div class={`tvl-actions${fresh ? "" : " tvl-stale"}`} ref={pane} aria-busy={!fresh}>
         {!items.length && <p class="tvl-empty">Choose a loop or a stage in the schedule to see what can be done with it.</p>}
         {items.length > 0 && !shown.length && <p class="tvl-empty">No action is called like that.</p>}
@@ -123,10 +124,9 @@ function Live({ store }: { store: Store }) {
           const of = shown.filter((item) => item.group === group.id);
           if (!of.length) return null;
           return (
-            <ul key={group.id} aria-label={group.label}>
-              {GROUPS.filter((g) => items.some((item) => item.group === g.id)).length > 1 && (
-                <li class="tvl-group" role="presentation">{group.label}</li>
-              )}
+            <section key={group.id}>
+              <h3>{group.label}</h3>
+              <ul>
               {of.map((action) => {
                 const mine = open?.name === action.name ? open : null;
                 const refused = store.refused.value?.where === action.name ? store.refused.value.card : null;
@@ -169,7 +169,8 @@ function Live({ store }: { store: Store }) {
                   </Item>
                 );
               })}
-            </ul>
+              </ul>
+            </section>
           );
         })}
       </div>
@@ -192,35 +193,6 @@ function Would({ action, preview }: { action: Action | undefined; preview: Previ
         <p>Point at an action to see what it would change.</p>
       )}
     </div>
-  );
-}
-
-function Search({ value, onOpen, onInput, onDown }: { value: string | null; onOpen: () => void; onInput: (text: string) => void; onDown: () => void }) {
-  const box = useRef<HTMLInputElement>(null);
-  useEffect(() => box.current?.focus(), [value === null]);
-  if (value === null)
-    return (
-      <button type="button" class="tvl-button tvl-quiet" title="/" tabIndex={-1} onClick={onOpen}>
-        Search
-      </button>
-    );
-  return (
-    <input
-      type="search"
-      class="tvl-search"
-      data-search
-      aria-label="Search actions"
-      placeholder="search actions"
-      value={value}
-      ref={box}
-      onInput={(e) => onInput(e.currentTarget.value)}
-      onKeyDown={(e) => {
-        if (e.key !== "ArrowDown" && e.key !== "Enter") return;
-        e.preventDefault();
-        e.stopPropagation();
-        onDown();
-      }}
-    />
   );
 }
 
@@ -266,7 +238,7 @@ function usePreview(store: Store, form: Open | null, action: Action | null, onVe
 /** Starts what was asked for elsewhere as soon as the list is the one of the selection. */
 function useWanted(store: Store, fresh: boolean, start: (key: string, from: From) => void): void {
   const wanted = store.wanted.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!wanted || !fresh) return;
     store.wanted.value = null;
     start(wanted.key, wanted.from);
@@ -279,10 +251,9 @@ interface ByKey {
   focusItem: (name: string) => void;
   start: (action: Action, from: From) => void;
   why: (action: Action) => void;
-  search: () => void;
 }
 
-function keys({ shown, stop, focusItem, start, why, search }: ByKey): Bindings {
+function keys({ shown, stop, focusItem, start, why }: ByKey): Bindings {
   const at = shown.findIndex((item) => item.name === stop);
   const go = (to: number) => (event: KeyboardEvent) => {
     if (!(event.target as Element).closest("[data-start]")) return false;
@@ -294,7 +265,6 @@ function keys({ shown, stop, focusItem, start, why, search }: ByKey): Bindings {
     ArrowDown: go(at + 1),
     Home: go(0),
     End: go(shown.length - 1),
-    "/": { does: "search the actions", run: search },
     "?": { does: "why: what speaks against the action, and what can be done instead", run: () => (shown[at] ? why(shown[at]!) : false) },
   };
   for (const action of shown) if (action.key && !(action.key in all)) all[action.key] = () => start(action, "actions");

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { DiffLine, Line } from "../payload";
 import { align } from "./align";
-import { found, nextHit, pieces } from "./find";
+import { pieces } from "../ui/pieces";
+import { found, nextHit } from "./find";
 import { asText, changes, difference, folded } from "./rows";
 import { reveal, span } from "./window";
 

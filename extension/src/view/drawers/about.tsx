@@ -4,7 +4,7 @@ import { Drawer } from "./drawer";
 /** Where each kind of number comes from, and what this lab is about. */
 export function AboutDrawer() {
   const { head } = useStore();
-  const { name, expression, machine, machines } = head.value;
+  const { machine, machines } = head.value;
   const model = machines.find((m) => m.name === machine);
   return (
     <Drawer title="About the numbers">
@@ -18,15 +18,6 @@ export function AboutDrawer() {
         </dd>
         <dt>checked</dt>
         <dd>Held against the unscheduled program, element by element.</dd>
-        <dt>this lab</dt>
-        <dd>
-          {name}
-          {expression.map((line) => (
-            <code key={line} class="tvl-block">
-              {line}
-            </code>
-          ))}
-        </dd>
       </dl>
     </Drawer>
   );

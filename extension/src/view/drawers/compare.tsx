@@ -1,5 +1,4 @@
 // Two schedules side by side: which is faster, how sure that is, and why.
-import { useDo } from "../do";
 import type { Comparison, Reason, Run } from "../payload";
 import { useStore } from "../store";
 import { Button } from "../ui/button";
@@ -24,31 +23,21 @@ export function CompareDrawer() {
   );
 }
 
-function Empty({ runs }: { runs: number }) {
-  const { acting } = useStore();
-  const lab = useDo();
-  return (
-    <div class="tvl-lead tvl-soft-text">
-      <p>
-        {runs >= 2
-          ? "Choose A and B. They are measured in turns: a busy moment of the machine slows both."
-          : "Two runs are needed: run a schedule, change it, run it again."}
-      </p>
-      {acting.value && runs < 2 && (
-        <p class="tvl-row">
-          <Button label="Run this schedule" icon="run" onClick={lab.run} />
-        </p>
-      )}
-    </div>
-  );
-}
+const Empty = ({ runs }: { runs: number }) => (
+  <p class="tvl-lead tvl-soft-text">
+    {runs >= 2
+      ? "Choose A and B. They are measured in turns: a busy moment of the machine slows both."
+      : "Two runs are needed: run a schedule, change it, run it again."}
+  </p>
+);
 
 function Pick({ rows, comparison }: { rows: Run[]; comparison: Comparison | null }) {
   const { pair, act, runs } = useStore();
-  const pinned = rows.find((r) => r.pinned);
-  const newest = rows.find((r) => r.id !== pinned?.id);
-  const a = pair.value.a || comparison?.a || pinned?.id || rows[1]?.id || "";
-  const b = pair.value.b || comparison?.b || newest?.id || "";
+  const chosen = pair.value;
+  const told = chosen.a || chosen.b ? chosen : { a: comparison?.a ?? "", b: comparison?.b ?? "" };
+  const b = told.b || (rows.find((r) => !r.pinned) ?? rows[0])?.id || "";
+  const others = rows.filter((r) => r.id !== b);
+  const a = told.a || (others.find((r) => r.pinned) ?? others[0])?.id || "";
   const going = runs.value.comparison?.state === "running";
   const off = !a || !b ? "Choose two runs" : a === b ? "A and B are the same run" : false;
   return (
@@ -57,7 +46,7 @@ function Pick({ rows, comparison }: { rows: Run[]; comparison: Comparison | null
       <Button label="Swap" onClick={() => (pair.value = { a: b, b: a })} />
       <Side name="B" rows={rows} value={b} onPick={(id) => (pair.value = { a, b: id })} />
       {going ? (
-        <Button label="Cancel" icon="stop" onClick={() => void act({ kind: "cancel", what: "comparison" }, "compare")} />
+        <Button label="Cancel" icon="stop" onClick={() => void act({ kind: "cancel", what: "compare" }, "compare")} />
       ) : (
         <Button label="Compare" kind="main" off={off} onClick={() => void act({ kind: "compare", ids: [a, b] }, "compare")} />
       )}
@@ -128,14 +117,9 @@ function Interval({ comparison }: { comparison: Comparison }) {
       <path class="tvl-one" d={`M${SCALE / 2} 2v16`} />
       <path class="tvl-range" d={`M${x(low)} 10H${x(high)}`} />
       <circle cx={x(ratio)} cy="10" r="4" />
-      <text x={SCALE / 2} y="27" text-anchor="middle">
-        same
-      </text>
-      <text x="0" y="27">
-        A faster
-      </text>
+      <text y="27">A is faster</text>
       <text x={SCALE} y="27" text-anchor="end">
-        B faster
+        B is faster
       </text>
     </svg>
   );

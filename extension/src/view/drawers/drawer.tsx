@@ -9,12 +9,11 @@ import { Button } from "../ui/button";
 interface Props {
   title: string;
   size?: "small" | "large";
-  tools?: ComponentChildren;
   foot?: ComponentChildren;
   children: ComponentChildren;
 }
 
-export function Drawer({ title, size = "small", tools, foot, children }: Props) {
+export function Drawer({ title, size = "small", foot, children }: Props) {
   const { drawer } = useStore();
   const box = useRef<HTMLElement>(null);
   const close = () => (drawer.value = "");
@@ -33,7 +32,6 @@ export function Drawer({ title, size = "small", tools, foot, children }: Props) 
       <div class="tvl-bar">
         <h2>{title}</h2>
         <div class="tvl-tools">
-          {tools}
           <Button label="Close" icon="close" kind="quiet" hint="Close (Esc)" onClick={close} />
         </div>
       </div>

@@ -31,7 +31,7 @@ export function Expression({ example }: { example: string }) {
         void start();
       }}
     >
-      <p class="tvl-gap tvl-soft-text">Placeholders, then what is computed from them. The last tensor is the result.</p>
+      <p class="tvl-gap tvl-soft-text">The last tensor is the result.</p>
       <Editor text={text} reads={reads} onInput={setText} onStart={() => void start()} />
       <div class="tvl-reads" aria-live="polite">
         {typed && !typed.reads.ok && typed.of === text && (

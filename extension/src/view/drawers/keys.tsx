@@ -23,7 +23,7 @@ export function KeysDrawer() {
   return (
     <Drawer title="Keys">
       <p class="tvl-lead tvl-soft-text">
-        Keys act on the lab while the focus is inside it: then “keys: lab” stands below.
+        Keys act on the lab while “keys: lab” stands below.
       </p>
       <p class="tvl-row tvl-gap">
         <Button label={letters.value ? "Turn single letters off" : "Turn single letters on"} onClick={flip} />

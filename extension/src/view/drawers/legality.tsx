@@ -1,44 +1,23 @@
 import { useStore } from "../store";
-import { Button } from "../ui/button";
 import { SignMark } from "../ui/sign";
 import { Drawer } from "./drawer";
 
-/** What was checked, what is open, and steps that no longer apply. */
+/** What was checked, and what is open. */
 export function LegalityDrawer() {
-  const { head, history, shown, jump } = useStore();
+  const { head, shown } = useStore();
   const { sign, text, items } = head.value.badge;
-  const { steps } = history.value;
-  const parked = steps.map((step, i) => ({ step, at: i + 1 })).filter(({ step }) => step.status === "parked");
-  const notes = shown.value.notes.filter((note) => !items.includes(note));
+  const all = [...new Set([...items, ...shown.value.notes])];
   return (
     <Drawer title="Is it legal?">
       <p class="tvl-lead">
         <SignMark sign={sign} word={text} />
       </p>
       <ul class="tvl-list">
-        {[...items, ...notes].map((item) => (
+        {all.map((item) => (
           <li key={item}>{item}</li>
         ))}
-        {items.length + notes.length === 0 && <li>Every step was checked before it was taken, and nothing is open.</li>}
+        {!all.length && <li>Every step was checked, and nothing is open.</li>}
       </ul>
-      {parked.length > 0 && (
-        <>
-          <h3>Steps that do not apply now</h3>
-          <ul class="tvl-list">
-            {parked.map(({ step, at }) => (
-              <li key={step.id}>
-                <b>
-                  {at} {step.label}
-                </b>
-                <p class="tvl-soft-text">{step.reason}</p>
-                <p class="tvl-row">
-                  <Button label="Go there" onClick={() => void jump(at)} />
-                </p>
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
     </Drawer>
   );
 }

@@ -11,7 +11,7 @@ const valuesOf = (workload: Workload | undefined): Values => new Map(workload?.f
 
 /** The catalogue: one operator is picked, its sizes can be changed. */
 export function Operators({ catalogue }: { catalogue: Catalogue }) {
-  const { act, drawer, refused, uid } = useStore();
+  const { act, drawer, refused, uid, history } = useStore();
   const { workloads } = catalogue;
   const first = workloads.find((w) => w.name === catalogue.current) ?? workloads[0];
   const [picked, setPicked] = useState(first?.name ?? "");
@@ -36,7 +36,7 @@ export function Operators({ catalogue }: { catalogue: Catalogue }) {
       <fieldset>
         <legend class="tvl-hidden">Operator</legend>
         {workloads.map((w) => (
-          <label key={w.name} class={w.name === picked ? "tvl-picked" : ""}>
+          <label key={w.name} title={w.text} class={w.name === picked ? "tvl-picked" : ""}>
             <input
               type="radio"
               name={`${uid}-operator`}
@@ -77,6 +77,11 @@ export function Operators({ catalogue }: { catalogue: Catalogue }) {
         <button type="submit" class="tvl-button tvl-main">
           Start
         </button>
+        {history.value.steps.length > 0 && (
+          <span class="tvl-soft-text">
+            {picked === catalogue.current ? "The steps that apply are taken again." : "This begins a new history."}
+          </span>
+        )}
       </p>
     </form>
   );

@@ -49,15 +49,11 @@ export function RunsDrawer() {
           <table class="tvl-table tvl-runs">
             <thead>
               <tr>
-                <th scope="col">schedule</th>
-                <th scope="col">time, measured</th>
-                <th scope="col">every repeat</th>
-                <th scope="col">check</th>
-                <th scope="col">library</th>
-                <th scope="col">compile</th>
-                <th scope="col">
-                  <span class="tvl-hidden">what to do</span>
-                </th>
+                {["schedule", "time, measured", "every repeat", "check", "library", "compile", "what to do"].map((name) => (
+                  <th key={name} scope="col">
+                    {name}
+                  </th>
+                ))}
               </tr>
             </thead>
             <tbody>
@@ -161,13 +157,12 @@ function Progress({ run }: { run: Run }) {
 }
 
 function RowDoing({ run }: { run: Run }) {
-  const { acting, act, pair, drawer, runs } = useStore();
+  const { acting, act, pair, drawer } = useStore();
   if (!acting.value) return null;
   if (isGoing(run)) return <Button label="Cancel" icon="stop" onClick={() => void act({ kind: "cancel", what: run.id }, "runs")} />;
   if (run.seconds === null) return null;
   const compare = () => {
-    const other = runs.value.rows.find((r) => r.id !== run.id && r.pinned) ?? runs.value.rows.find((r) => r.id !== run.id && r.seconds !== null);
-    pair.value = { a: other?.id ?? "", b: run.id };
+    pair.value = { a: "", b: run.id };
     drawer.value = "compare";
   };
   return (
@@ -184,7 +179,6 @@ function Worths() {
   const { ablation } = runs.value;
   if (!ablation.length) return null;
   const { steps } = history.value;
-  const best = Math.max(...ablation.map((w) => w.ratio ?? 1), 1);
   return (
     <section class="tvl-worths">
       <h3>What each step is worth</h3>
@@ -194,7 +188,6 @@ function Worths() {
           return (
             <li key={w.id}>
               <span>{at >= 0 ? `${at + 1} ${steps[at]!.label}` : "a step that is gone"}</span>
-              <i aria-hidden="true" style={{ width: `${w.ratio ? Math.min(1, w.ratio / best) * 96 : 0}px` }} />
               <b>{w.text}</b>
             </li>
           );

@@ -28,6 +28,5 @@ export function Strip({ times, range }: { times: number[]; range: Range }) {
 
 export function along(time: number, { low, high }: Range): number {
   if (!(high > low) || low <= 0) return WIDTH / 2;
-  const part = Math.log(time / low) / Math.log(high / low);
-  return Math.round((PAD + part * (WIDTH - 2 * PAD)) * 10) / 10;
+  return PAD + (Math.log(time / low) / Math.log(high / low)) * (WIDTH - 2 * PAD);
 }

@@ -36,7 +36,7 @@ function WhatItIs() {
 }
 
 function Choose() {
-  const { ask, uid, history, head } = useStore();
+  const { ask, uid, head } = useStore();
   const [catalogue, setCatalogue] = useState<Catalogue | null>(null);
   const [way, setWay] = useState("operator");
   useEffect(() => {
@@ -64,11 +64,6 @@ function Choose() {
         )}
         {catalogue && way === "operator" && <Operators catalogue={catalogue} />}
         {catalogue && way === "expression" && <Expression example={catalogue.example} />}
-        {history.value.steps.length > 0 && (
-          <p class="tvl-gap tvl-soft-text">
-            The steps are taken again on the new expression. One that does not apply there is parked, and nothing is lost.
-          </p>
-        )}
       </div>
     </Drawer>
   );

@@ -13,7 +13,7 @@ export function Banner() {
     <>
       {lost.value && (
         <p class="tvl-banner tvl-banner-bad">
-          <b>Disconnected.</b> This is the last state, and it can be read and copied. Re-run the cell to go on.
+          <b>Disconnected.</b> The last state can be read and copied. Re-run the cell to go on.
         </p>
       )}
       {given && <p class="tvl-banner">{given}</p>}

@@ -7,7 +7,7 @@ import { useRoving } from "../focus";
 import { useStore, type Drawer } from "../store";
 import { Button } from "../ui/button";
 import { Icon } from "../ui/icon";
-import { Menu } from "../ui/menu";
+import { Menu, type Item } from "../ui/menu";
 import { SignMark } from "../ui/sign";
 import { Banner } from "./banner";
 import { MoreMenu } from "./more";
@@ -64,8 +64,8 @@ function Doing() {
   return (
     <div class="tvl-header-do">
       <span class="tvl-joined">
-        <Button label="Undo" icon="undo" bare={bare} onClick={lab.undo} off={at.value === 0 && "There is nothing to undo"} hint="Ctrl+Z" />
-        <Button label="Redo" icon="redo" bare={bare} onClick={lab.redo} off={last && "There is nothing to redo"} hint="Ctrl+Shift+Z" />
+        <Button label="Undo" icon="undo" bare={bare} onClick={lab.undo} off={at.value === 0 && "nothing to undo"} hint="Ctrl+Z" />
+        <Button label="Redo" icon="redo" bare={bare} onClick={lab.redo} off={last && "nothing to redo"} hint="Ctrl+Shift+Z" />
       </span>
       {!bare && <Button label="Pin" icon="pin" onClick={lab.pin} hint="to compare with (x)" />}
       <RunButton />
@@ -121,55 +121,52 @@ function WorkloadButton() {
 }
 
 function TargetMenu() {
-  const { head, act, acting } = useStore();
-  const { target, targets } = head.value;
-  const label = targets.find((t) => t.name === target)?.label ?? target;
-  if (!acting.value) return <Fact name="Target" value={label} />;
-  return (
-    <Menu
-      name="Target"
-      label={<Labelled name="Target" value={label} />}
-      items={targets.map((t) => ({
-        id: t.name,
-        label: t.label,
-        note: t.available ? t.why : "",
-        off: t.available ? undefined : t.why || "not available here",
-        checked: t.name === target,
-      }))}
-      onPick={(what) => void act({ kind: "target", what }, "header")}
-    />
-  );
+  const { target, targets } = useStore().head.value;
+  const items = targets.map((t) => ({ id: t.name, label: t.label, note: t.why, off: t.available ? "" : t.why || "not available here" }));
+  return <Choice kind="target" name="Target" now={target} items={items} />;
 }
 
 function MachineMenu() {
-  const { head, act, acting } = useStore();
-  const { machine, machines } = head.value;
-  const now = machines.find((m) => m.name === machine);
-  if (!acting.value) return <Fact name="Machine" value={now?.label ?? machine} />;
+  const { machine, machines } = useStore().head.value;
   return (
-    <Menu
+    <Choice
+      kind="machine"
       name="Machine"
-      label={<Labelled name="Machine" value={now?.label ?? machine} />}
+      now={machine}
       hint="for the modelled numbers"
-      items={machines.map((m) => ({ id: m.name, label: m.label, note: m.lines.join("\n"), checked: m.name === machine }))}
-      onPick={(what) => void act({ kind: "machine", what }, "header")}
+      items={machines.map((m) => ({ id: m.name, label: m.label, note: m.lines.join("\n") }))}
     />
   );
 }
 
-/** The name is drawn where there is room for it, and always there for the ear. */
-const Labelled = ({ name, value }: { name: string; value: string }) => (
-  <>
-    <span class="tvl-soft-text tvl-if-wide">{name} </span>
-    {value}
-  </>
-);
+interface ChoiceProps {
+  kind: "target" | "machine";
+  name: string;
+  now: string;
+  items: Item[];
+  hint?: string;
+}
 
-const Fact = ({ name, value }: { name: string; value: string }) => (
-  <span class="tvl-fact">
-    <Labelled name={name} value={value} />
-  </span>
-);
+function Choice({ kind, name, now, items, hint }: ChoiceProps) {
+  const { act, acting } = useStore();
+  const label = (
+    <>
+      {/* The name is drawn where there is room for it, and always there for the ear. */}
+      <span class="tvl-soft-text tvl-if-wide">{name} </span>
+      {items.find((item) => item.id === now)?.label ?? now}
+    </>
+  );
+  if (!acting.value) return <span class="tvl-fact">{label}</span>;
+  return (
+    <Menu
+      name={name}
+      label={label}
+      hint={hint}
+      items={items.map((item) => ({ ...item, checked: item.id === now }))}
+      onPick={(what) => void act({ kind, what }, "header")}
+    />
+  );
+}
 
 function LegalityBadge() {
   const { sign, text } = useStore().head.value.badge;

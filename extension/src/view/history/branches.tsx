@@ -18,15 +18,11 @@ export function Branches() {
         type="text"
         class="tvl-branch-name"
         aria-label="Name of this branch"
-        value={current.name}
+        defaultValue={current.name}
         ref={(element) => element?.focus()}
+        onChange={(e) => void act({ kind: "rename", step: current.id, text: e.currentTarget.value }, "history")}
         onBlur={() => setNaming(false)}
-        onKeyDown={(e) => {
-          if (e.key !== "Enter" || e.shiftKey) return;
-          e.preventDefault();
-          void act({ kind: "rename", what: current.id, text: e.currentTarget.value }, "history");
-          setNaming(false);
-        }}
+        onKeyDown={(e) => e.key === "Enter" && e.currentTarget.blur()}
       />
     );
   const pick = (id: string) => {

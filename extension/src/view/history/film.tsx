@@ -2,12 +2,14 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useKeys } from "../keys";
 import type { Worth } from "../payload";
+import { moveStep } from "../do";
 import { useStore } from "../store";
 import { seconds } from "../ui/format";
 import { cards, type Card } from "./strip";
 
 export function Film({ onEdit }: { onEdit: () => void }) {
-  const { history, at, jump, uid, runs, acting, act } = useStore();
+  const store = useStore();
+  const { history, at, jump, uid, runs, acting, act } = store;
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const box = useRef<HTMLDivElement>(null);
   const all = cards(history.value, at.value, open);
@@ -25,17 +27,16 @@ export function Film({ onEdit }: { onEdit: () => void }) {
   /** Keys of the strip only where the strip has the focus, not a button beside it. */
   const here = (run: () => unknown) => (event: KeyboardEvent) => (event.target === box.current ? void run() : false);
   const step = current.folded ? undefined : current.steps[0];
-  const move = (by: 1 | -1) => step && acting.value && void act({ kind: "move", step: step.id, to: at.value - 1 + by }, "history");
   useKeys("history", {
-    ArrowLeft: { does: "previous step", run: here(() => go(now - 1)) },
-    ArrowRight: { does: "next step", run: here(() => go(now + 1)) },
-    Home: { does: "start", run: here(() => go(0)) },
-    End: { does: "last step", run: here(() => go(all.length - 1)) },
-    ArrowDown: { does: "unfold a recipe", run: here(() => current.folded && fold(current.group, true)) },
-    ArrowUp: { does: "fold a recipe", run: here(() => current.group && foldAway(current)) },
+    ArrowLeft: { does: "go through the steps; Down and Up unfold and fold a recipe", run: here(() => go(now - 1)) },
+    ArrowRight: here(() => go(now + 1)),
+    Home: here(() => go(0)),
+    End: here(() => go(all.length - 1)),
+    ArrowDown: here(() => current.folded && fold(current.group, true)),
+    ArrowUp: here(() => current.group && foldAway(current)),
     Enter: { does: "edit this step", run: here(() => acting.value && at.value > 0 && onEdit()) },
-    "Alt+ArrowLeft": { does: "move this step earlier", run: here(() => move(-1)) },
-    "Alt+ArrowRight": { does: "move this step later", run: here(() => move(1)) },
+    "Alt+ArrowLeft": { does: "move this step earlier; Right: later", run: here(() => moveStep(store, -1)) },
+    "Alt+ArrowRight": here(() => moveStep(store, 1)),
     Delete: { does: "delete this step", run: here(() => step && acting.value && act({ kind: "delete", step: step.id }, "history")) },
   });
   function foldAway(card: Card) {
@@ -44,12 +45,10 @@ export function Film({ onEdit }: { onEdit: () => void }) {
     if (at.value !== end) void jump(end);
   }
   useLayoutEffect(() => {
-    const element = box.current?.querySelector<HTMLElement>("[aria-current]");
     const strip = box.current;
-    if (!element || !strip) return;
+    const element = strip?.querySelector<HTMLElement>("[aria-current]");
     // Only the strip scrolls, never the notebook.
-    const left = element.offsetLeft - strip.clientWidth / 2 + element.offsetWidth / 2;
-    strip.scrollTo?.({ left, behavior: "smooth" });
+    if (element) strip!.scrollLeft = element.offsetLeft + (element.offsetWidth - strip!.clientWidth) / 2;
   }, [at.value, all.length]);
   return (
     <div

@@ -35,8 +35,8 @@ function Tools({ open, setOpen }: { open: boolean; setOpen: (open: boolean) => v
   return (
     <div class="tvl-tools" role="toolbar" aria-label="History" ref={bar}>
       <span class="tvl-joined">
-        <Button label="Back" icon="left" bare={narrow} hint="[" off={at.value === 0 && "This is the start"} onClick={() => void jump(at.value - 1)} />
-        <Button label="Forward" icon="right" bare={narrow} hint="]" off={at.value >= last && "This is the last step"} onClick={() => void jump(at.value + 1)} />
+        <Button label="Back" icon="left" bare={narrow} hint="[" off={at.value === 0 && "the start"} onClick={() => void jump(at.value - 1)} />
+        <Button label="Forward" icon="right" bare={narrow} hint="]" off={at.value >= last && "the last step"} onClick={() => void jump(at.value + 1)} />
       </span>
       {acting.value && !narrow && (
         <Button

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { useEscape } from "../keys";
 import type { Ask } from "../host";
 import type { StepInfo } from "../payload";
+import { moveStep } from "../do";
 import { useStore } from "../store";
 import { Button } from "../ui/button";
 import { ParamField } from "../ui/param";
@@ -16,7 +17,8 @@ export function StepBar({ onClose }: { onClose: () => void }) {
 }
 
 function Editor({ step, at }: { step: StepInfo; at: number }) {
-  const { act, history, uid, width } = useStore();
+  const store = useStore();
+  const { act, history, uid, width } = store;
   const [changed, setChanged] = useState<ReadonlyMap<string, unknown>>(new Map());
   const box = useRef<HTMLFormElement>(null);
   const { steps } = history.value;
@@ -61,8 +63,8 @@ function Editor({ step, at }: { step: StepInfo; at: number }) {
         <Said label="Name" value={step.name} empty={step.label} onSet={(text) => void tell({ kind: "rename", text })} />
         <Said label="Note" value={step.note} empty="" onSet={(text) => void tell({ kind: "note", text })} />
         <span class="tvl-joined">
-          <Button label="Earlier" icon="left" hint="Alt+Left" off={at === 1 && "It is the first step"} onClick={() => void tell({ kind: "move", to: at - 2 })} />
-          <Button label="Later" icon="right" hint="Alt+Right" off={at === steps.length && "It is the last step"} onClick={() => void tell({ kind: "move", to: at })} />
+          <Button label="Earlier" icon="left" hint="Alt+Left" off={at === 1 && "the first step"} onClick={() => void moveStep(store, -1)} />
+          <Button label="Later" icon="right" hint="Alt+Right" off={at === steps.length && "the last step"} onClick={() => void moveStep(store, 1)} />
         </span>
         <Button label="Branch here" icon="branch" onClick={() => void tell({ kind: "branch" })} />
         <Button label="Delete" kind="danger" onClick={() => void tell({ kind: "delete" })} />

@@ -19,16 +19,18 @@ export interface Card {
 /** A recipe is folded unless it was opened, or the cursor stands in the middle of it. */
 export function cards(history: History, cursor: number, open: ReadonlySet<string>): Card[] {
   const { steps } = history;
-  const out: Card[] = [{ at: 0, from: 0, to: 0, label: "start", steps: [], group: "", folded: false, heads: false }];
+  const out: Card[] = [];
+  const add = (from: number, to: number, label: string, group = "", more: Partial<Card> = {}) =>
+    out.push({ at: to, from, to, label, steps: steps.slice(Math.max(0, from - 1), to), group, folded: false, heads: false, ...more });
+  add(0, 0, "start");
   for (let i = 0; i < steps.length; ) {
-    const group = steps[i]!.group;
+    const { group } = steps[i]!;
     let end = i + 1;
     while (group && end < steps.length && steps[end]!.group === group) end += 1;
-    const parts = steps.slice(i, end);
+    const many = end > i + 1;
     const inside = cursor > i && cursor < end;
-    if (group && parts.length > 1 && !open.has(group) && !inside)
-      out.push({ at: end, from: i + 1, to: end, label: groupName(group), steps: parts, group, folded: true, heads: false });
-    else parts.forEach((step, j) => out.push({ at: i + j + 1, from: i + j + 1, to: i + j + 1, label: step.name || step.label, steps: [step], group, folded: false, heads: !!group && j === 0 && parts.length > 1 }));
+    if (many && !open.has(group) && !inside) add(i + 1, end, groupName(group), group, { folded: true });
+    else for (let n = i + 1; n <= end; n++) add(n, n, steps[n - 1]!.name || steps[n - 1]!.label, group, { heads: many && n === i + 1 });
     i = end;
   }
   return out;

@@ -6,8 +6,8 @@ import { sizeOf } from "./save";
 interface Props {
   svg: string;
   label: string;
-  /** 0: as large as the pane; else times its own size. */
-  zoom: number;
+  /** Not wider than the pane. */
+  fit: boolean;
   selected: string[];
   hover: string;
   onPick: (id: string, more: boolean) => void;
@@ -15,7 +15,7 @@ interface Props {
   holder: { current: HTMLDivElement | null };
 }
 
-export function Drawing({ svg, label, zoom, selected, hover, onPick, onHover, holder }: Props) {
+export function Drawing({ svg, label, fit, selected, hover, onPick, onHover, holder }: Props) {
   const broken = useRef(false);
   useLayoutEffect(() => {
     const made = svg ? sanitised(svg) : null;
@@ -34,9 +34,9 @@ export function Drawing({ svg, label, zoom, selected, hover, onPick, onHover, ho
     const made = holder.current?.querySelector<SVGSVGElement>("svg");
     if (!made) return;
     const own = Number(made.dataset.width) || 300;
-    made.style.width = zoom ? `${own * zoom}px` : "";
-    made.style.maxWidth = zoom ? "none" : `min(100%, ${own * 1.25}px)`;
-  }, [svg, zoom]);
+    made.style.width = fit ? "" : `${own * 1.5}px`;
+    made.style.maxWidth = fit ? `min(100%, ${own * 1.25}px)` : "none";
+  }, [svg, fit]);
   useEffect(() => {
     const chosen = new Set(selected);
     for (const element of Array.from(holder.current?.querySelectorAll("[data-id]") ?? [])) {

@@ -20,7 +20,6 @@ import { png, standalone } from "./save";
 import "./pictures.css";
 
 const METRICS: Kind = { kind: "metrics", label: "Metrics" };
-const ZOOMS = [0, 0.5, 0.75, 1, 1.5, 2, 3]; // 0: fitted
 
 export function PicturesPane() {
   const store = useStore();
@@ -89,7 +88,7 @@ function One({ store, kind }: { store: Store; kind: string }) {
   const { picture, card, stale, note } = usePicture(store, kind);
   const [table, setTable] = useState(false);
   const [about, setAbout] = useState(false);
-  const [zoom, setZoom] = useState(0);
+  const [fit, setFit] = useState(true);
   const holder = useRef<HTMLDivElement>(null);
   const metrics = store.shown.value.metrics;
   const twin: Table | undefined = local ? metricsTable(metrics) : picture?.table;
@@ -102,12 +101,9 @@ function One({ store, kind }: { store: Store; kind: string }) {
     if (blob) download(`${file}.png`, blob, blob.type);
     else store.said.value = "The browser could not make a PNG of it.";
   };
-  const nearer = (by: number) => setZoom(ZOOMS[Math.max(1, Math.min(ZOOMS.length - 1, (zoom ? ZOOMS.indexOf(zoom) : 3) + by))]!);
   useKeys("pictures", {
     t: { does: "table instead of the picture, and back", run: () => setTable(!table) },
-    "+": { does: "larger; - smaller, 0 fitted", run: () => (local ? false : nearer(1)) },
-    "-": () => (local ? false : nearer(-1)),
-    "0": () => setZoom(0),
+    f: { does: "fitted to the pane, or at its own size", run: () => setFit(!fit) },
   });
   const text = ABOUT.get(kind) ?? picture?.about ?? "";
   return (
@@ -118,13 +114,7 @@ function One({ store, kind }: { store: Store; kind: string }) {
         <Button kind="quiet" label="PNG" hint="save as PNG" off={table && "show the picture first"} onClick={() => void savePng()} />
         {picture?.dot && <Button kind="quiet" label="DOT" hint="save the graph's text" onClick={() => download(`${file}.dot`, picture.dot!)} />}
         <Button kind="quiet" label="About" hint="what am I looking at?" pressed={about} onClick={() => setAbout(!about)} />
-        {!local && !table && (
-          <span class="tvl-zoom" role="group" aria-label="Size">
-            <Button kind="quiet" label="−" hint="smaller (-)" attrs={{ "aria-label": "Smaller" }} onClick={() => nearer(-1)} />
-            <Button kind="quiet" label="Fit" hint="0" pressed={zoom === 0} onClick={() => setZoom(0)} />
-            <Button kind="quiet" label="+" hint="larger (+)" attrs={{ "aria-label": "Larger" }} onClick={() => nearer(1)} />
-          </span>
-        )}
+        {!local && <Button kind="quiet" label="Fit" hint="f" pressed={fit} onClick={() => setFit(!fit)} />}
         {stale && <Spinner label="the picture of this step is on its way" />}
       </div>
       {about && (
@@ -148,7 +138,7 @@ function One({ store, kind }: { store: Store; kind: string }) {
           <Drawing
             svg={picture.svg}
             label={`${picture.table.title || kind}. The table says the same.`}
-            zoom={zoom}
+            fit={fit}
             selected={store.selection.value}
             hover={store.hover.value}
             onPick={pick}
@@ -172,15 +162,15 @@ const ABOUT = new Map([
 ]);
 
 function usePicture(store: Store, kind: string) {
-  const { frame, head, at, history, host, acting } = store;
+  const { head, at, history, host, live, shown } = store;
   const local = kind === METRICS.kind;
-  const key = `${(acting.value ? frame : store.shown).value.key}\n${head.value.machine}\n${runsKey(store, kind)}\n${kind}`;
-  const answer = useAnswer<Picture>(store, local || !acting.value ? "" : key, { kind: "picture", what: kind });
+  const key = `${shown.value.key}\n${head.value.machine}\n${runsKey(store, kind)}\n${kind}`;
+  const { data, card, stale } = useAnswer<Picture>(store, local || !live ? "" : key, { kind: "picture", what: kind });
   if (local) return { picture: null, card: null, stale: false, note: "" };
-  if (acting.value) return { picture: answer.data, card: answer.card, stale: answer.stale, note: "" };
-  const saved = host.document?.pictures.find((p) => p.kind === kind) ?? answer.data;
+  if (live) return { picture: data, card, stale, note: "" };
+  const saved = host.document?.pictures.find((p) => p.kind === kind) ?? null;
   const note = at.value === history.value.cursor ? "" : "This picture was saved for the last step only.";
-  return { picture: saved ?? null, card: null, stale: false, note };
+  return { picture: saved, card: null, stale: false, note };
 }
 
 /** Measured points are part of a roofline: it is drawn again when a run is done. */

@@ -13,6 +13,7 @@ export interface Opened {
   click(element: Element, more?: MouseEventInit): Promise<void>;
   type(field: HTMLInputElement, text: string): Promise<void>;
   asked(kind: string): Request[];
+  /** So many milliseconds, or until nothing is drawn or asked any more. */
   rest(ms?: number): Promise<void>;
   close(): void;
 }
@@ -28,7 +29,17 @@ export async function openLab(answers: Record<string, (request: Request) => unkn
   document.body.append(box);
   const close = mount(box, host);
   const root = box.firstElementChild as HTMLElement;
-  const rest = (ms = 60) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+  const rest = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+  let stirred = 0; // what was drawn and asked so far
+  const watch = new MutationObserver(() => stirred++);
+  watch.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
+  /** Until nothing is drawn or asked any more, however slow the machine is. */
+  const settled = async () => {
+    for (let before = -1, turns = 0; before !== stirred + host.asked.length && turns < 50; turns++) {
+      before = stirred + host.asked.length;
+      await rest(50);
+    }
+  };
   const lab: Opened = {
     host,
     root,
@@ -41,25 +52,26 @@ export async function openLab(answers: Record<string, (request: Request) => unkn
     async press(key, more = {}) {
       const event = new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...more });
       (document.activeElement ?? document.body).dispatchEvent(event);
-      await rest();
+      await settled();
       return event;
     },
     async click(element, more = {}) {
       element.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, ...more }));
-      await rest();
+      await settled();
     },
     async type(field, text) {
       field.value = text;
       field.dispatchEvent(new InputEvent("input", { bubbles: true }));
-      await rest(120);
+      await settled();
     },
     asked: (kind) => host.asked.filter((request) => request.kind === kind),
-    rest,
+    rest: (ms) => (ms === undefined ? settled() : rest(ms)),
     close() {
+      watch.disconnect();
       close();
       box.remove();
     },
   };
-  await rest();
+  await settled();
   return lab;
 }

@@ -10,12 +10,8 @@ export interface Place {
   anchor: string;
 }
 
-export const LETTERS = "stfruvpbc";
-
-/** What a key does: the new place, or true when it did something else, or null: not a key of the tree. */
+/** What a key that the tree is bound to does: the new place, or true when it did something else, or null: not a key of the tree. */
 export function treeKey(event: KeyboardEvent, store: Store, place: Place): Place | true | null {
-  if (event.ctrlKey && event.key !== " " && !event.key.startsWith("Arrow")) return null;
-  if (event.metaKey) return null;
   const rows = store.shown.value.tree;
   const at = rows.findIndex((row) => row.id === place.focus);
   const row = rows[at];
@@ -26,7 +22,7 @@ export function treeKey(event: KeyboardEvent, store: Store, place: Place): Place
     return { ...place, anchor: row.id };
   }
   if (event.key === "Enter" || event.key === ".") return want(store, "");
-  if (event.key.length === 1 && LETTERS.includes(event.key)) return want(store, event.key);
+  if (event.key.length === 1) return want(store, event.key);
   const tree = outline(rows);
   const next = step(event.key, at, rows, tree, place.closed);
   if (!next) return null;

@@ -1,14 +1,13 @@
 // The schedule as a tree of loops: choose, fold, reorder, drag.
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useEscape, useKeys, type Bindings } from "../keys";
-import type { Act } from "../payload";
 import { useStore, type Store } from "../store";
 import { Button } from "../ui/button";
-import { CardView } from "../ui/card";
 import { Pane } from "../ui/pane";
+import { Refusal } from "../ui/refusal";
 import { makeDrag, type Drag } from "./drag";
 import { ghosts, type Ghost } from "./ghost";
-import { LETTERS, opened, shift, treeKey, type Place } from "./keys";
+import { opened, shift, treeKey, type Place } from "./keys";
 import { outline, range, toggled, visible } from "./outline";
 import { RowView } from "./row";
 import { DragTip } from "./tip";
@@ -55,17 +54,14 @@ function Tree({ store, box, drag }: { store: Store; box: { current: HTMLDivEleme
     if (preview?.tree.length) return ghosts(rows, preview.tree);
     return visible(rows, tree, place.closed).map((i) => ({ row: rows[i]!, now: "kept" }));
   }, [rows, tree, place.closed, preview]);
-  const focus = index.has(place.focus) ? place.focus : (selection.find((id) => index.has(id)) ?? rows[0]?.id ?? "");
-  const inside = useRef(false);
-
-  useLayoutEffect(() => {
-    // The row that was acted on may be gone: what stands for it now gets the focus that it had.
-    if (inside.current && !box.current?.contains(document.activeElement)) focusRow(box.current, focus);
-  }, [rows]);
+  const here = () => box.current?.contains(document.activeElement);
+  // One row is the tab stop: where the focus was last, unless another pane has chosen something else since.
+  const kept = index.has(place.focus) && (here() || !selection.length || chosen.has(place.focus));
+  const focus = kept ? place.focus : (selection.find((id) => index.has(id)) ?? rows[0]?.id ?? "");
   useEffect(() => {
-    const row = !inside.current && selection[0] !== undefined ? rowOf(box.current, selection[0]) : undefined;
-    row?.scrollIntoView?.({ block: "nearest" });
+    if (!here() && selection[0] !== undefined) rowOf(box.current, selection[0])?.scrollIntoView?.({ block: "nearest" });
   }, [selection]);
+  useHover(store, box);
 
   const onKey = (event: KeyboardEvent): boolean => {
     const at = (event.target as HTMLElement).closest<HTMLElement>("[role=treeitem]")?.dataset.id;
@@ -78,7 +74,7 @@ function Tree({ store, box, drag }: { store: Store; box: { current: HTMLDivEleme
     }
     return true;
   };
-  useKeys("tree", bindings(onKey, store.acting.value));
+  useKeys("tree", bindings(onKey, store));
   useEscape(held !== null, drag.cancel);
 
   const choose = (event: MouseEvent, id: string) => {
@@ -103,8 +99,8 @@ function Tree({ store, box, drag }: { store: Store; box: { current: HTMLDivEleme
       aria-label="Schedule"
       aria-multiselectable="true"
       onClick={onClick}
-      onFocusIn={() => (inside.current = true)}
-      onFocusOut={(e) => e.relatedTarget && (inside.current = false)}
+      onPointerOver={(event) => (store.hover.value = (event.target as Element).closest<HTMLElement>("[data-id]")?.dataset.id ?? "")}
+      onPointerLeave={() => (store.hover.value = "")}
       onPointerDown={drag.down}
       onPointerMove={drag.move}
       onPointerUp={drag.up}
@@ -138,52 +134,56 @@ function Tree({ store, box, drag }: { store: Store; box: { current: HTMLDivEleme
 
 /** What the tree waits for a person to read: a doubtful drop, or why something was refused. */
 function Notices({ store, drag }: { store: Store; drag: Drag }) {
-  const refused = store.refused.value?.where === "tree" ? store.refused.value.card : null;
   const doubt = drag.doubt.value;
-  const apply = (act: Act | null, sure: boolean) => {
-    drag.doubt.value = null;
-    if (act) void store.act(sure ? { kind: "apply", act, sure } : { kind: "apply", act }, "tree");
-  };
-  useEscape(doubt !== null, () => (drag.doubt.value = null));
-  if (!doubt && !refused) return null;
+  const close = () => (drag.doubt.value = null);
+  useEscape(doubt !== null, close);
   return (
     <div class="tvl-notices">
       {doubt && (
         <div class="tvl-doubt" role="group" aria-label="Could not decide">
           <p>{doubt.reason}</p>
           <div class="tvl-row">
-            <Button kind="main" label="Apply anyway" onClick={() => apply(doubt.act, true)} />
-            <Button label="Leave it" onClick={() => (drag.doubt.value = null)} />
+            <Button
+              kind="main"
+              label="Apply anyway"
+              onClick={() => {
+                close();
+                void store.act({ kind: "apply", act: doubt.act!, sure: true }, "tree");
+              }}
+            />
+            <Button label="Leave it" onClick={close} />
           </div>
         </div>
       )}
-      {refused && (
-        <CardView
-          card={refused}
-          onMove={(move) => apply(move.act, false)}
-          onShow={(ids) => store.select(ids)}
-          onClose={() => (store.refused.value = null)}
-        />
-      )}
+      <Refusal at="tree" />
     </div>
   );
 }
 
-function bindings(run: (event: KeyboardEvent) => boolean, acting: boolean): Bindings {
+function bindings(run: (event: KeyboardEvent) => boolean, store: Store): Bindings {
   const all: Bindings = {
     ArrowUp: { does: "go through the loops; Left and Right close and open", run },
     "Shift+ArrowDown": { does: "extend the selection; Space adds or takes out one", run },
   };
-  for (const key of ["ArrowDown", "ArrowLeft", "ArrowRight", "Home", "End", "Space"]) all[key] = run;
-  for (const key of ["ArrowUp", "ArrowDown", "Home", "End"]) all[`Mod+${key}`] = all[`Shift+${key}`] ??= run;
-  if (!acting) return all;
+  for (const key of ["ArrowUp", "ArrowDown", "Home", "End"]) for (const mod of ["", "Shift+", "Mod+"]) all[mod + key] ??= run;
+  for (const key of ["ArrowLeft", "ArrowRight", "Space"]) all[key] = run;
+  if (!store.acting.value) return all;
   all["Alt+ArrowUp"] = { does: "move the loop outward", run };
   all["Alt+ArrowDown"] = { does: "move the loop inward", run };
   all["."] = { does: "to the actions of the selection; Enter too", run };
   all["Enter"] = run;
-  const names = ["split", "tile", "fuse", "reorder", "unroll", "vectorize", "parallel", "bind", "compute at"];
-  [...LETTERS].forEach((letter, i) => (all[letter] = { does: names[i]!, run }));
+  for (const { key, label } of store.actions.value.items) if (key) all[key] = { does: label, run };
   return all;
+}
+
+/** Marks the row of what is pointed at in another pane; without drawing all rows again. */
+function useHover(store: Store, box: { current: HTMLElement | null }): void {
+  const id = store.hover.value;
+  useEffect(() => {
+    const row = id ? rowOf(box.current, id) : undefined;
+    row?.classList.add("tvl-hot");
+    return () => row?.classList.remove("tvl-hot");
+  }, [id]);
 }
 
 function rowOf(box: HTMLElement | null, id: string): HTMLElement | undefined {

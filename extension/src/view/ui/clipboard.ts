@@ -18,12 +18,7 @@ function copyBySelection(text: string): boolean {
   area.style.cssText = "position:fixed;top:0;left:-9999px";
   document.body.append(area);
   area.select();
-  let done = false;
-  try {
-    done = document.execCommand("copy");
-  } catch {
-    done = false;
-  }
+  const done = document.execCommand?.("copy") ?? false;
   area.remove();
   if (had instanceof HTMLElement) had.focus({ preventScroll: true });
   return done;

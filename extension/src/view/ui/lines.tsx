@@ -1,21 +1,17 @@
 // Lines of a program with the colours that the kernel gave their words.
 import type { DiffLine, Line } from "../payload";
+import { pieces } from "./pieces";
 
-const WORDS = new Set(["word", "mark", "number", "comment", "string"]);
-
-/** The text of a line, without its indent. */
-export function LineText({ line }: { line: Line }) {
-  if (!line.k?.length) return <>{line.t}</>;
-  const parts = [];
-  let at = 0;
-  for (const [start, end, kind] of line.k) {
-    if (start < at || end <= start) continue;
-    if (start > at) parts.push(line.t.slice(at, start));
-    parts.push(<span class={WORDS.has(kind) ? `tvl-k-${kind}` : ""}>{line.t.slice(start, end)}</span>);
-    at = end;
-  }
-  parts.push(line.t.slice(at));
-  return <>{parts}</>;
+/** The text of a line, without its indent; what is searched in it is marked. */
+export function LineText({ line, search = "" }: { line: Line; search?: string }) {
+  return (
+    <>
+      {pieces(line, search).map(({ text, kind, hit }) => {
+        const known = /^(word|mark|number|comment|string)$/.test(kind);
+        return known || hit ? <span class={`${known ? `tvl-k-${kind}` : ""}${hit ? " tvl-hit" : ""}`}>{text}</span> : text;
+      })}
+    </>
+  );
 }
 
 const SIGNS: Record<DiffLine["sign"], string> = { " ": "kept", "+": "added", "-": "removed", "~": "changed" };

@@ -30,7 +30,7 @@ interface Props {
   /** At the right edge of its button. */
   end?: boolean;
   up?: boolean;
-  hint?: string;
+  hint?: string | undefined;
 }
 
 export function Menu({ label, name, items, onPick, id, icon, end, up, hint, ...rest }: Props) {
