@@ -150,6 +150,8 @@ def divided(d, n, start, inner, most):
         one = p._replace(forms=forms_[k : k + 1])
         assert image.distinct([one], shape[k : k + 1])[0] == len({v[k] for v in seen})
     i, j = VARIABLES[2:]
+    under = p._replace(cons=(*cons, Lin({q: -1}, 1)))  # a guard on the quotient: at most 1
+    assert image.distinct([under], shape)[0] == len({v for v in seen if v[0] <= 1})
     plain = Place((Lin({i: 1}, 0), Lin({j: 1}, 0)), {i: (0, 1), j: (0, d - 1)}, ())
     both = seen | {(a, b) for a in range(2) for b in range(d)}
     assert image.distinct([p, plain], [max(2, shape[0]), d])[0] == len(both)
