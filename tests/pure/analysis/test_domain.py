@@ -162,6 +162,9 @@ def test_middle():
     assert domain.middle([i, j], {i: (0, 9), j: (0, 9)}, []) == {i: 4, j: 4}
     assert domain.middle([i, j], {i: (0, 9), j: (0, 9)}, [Lin({i: 1}, -9)]) == {i: 9, j: 4}
     assert domain.middle([i], {i: (0, 9)}, [Lin({i: 1}, -10)]) is None
+    q = VARIABLES[2]  # i = 2*q + 1
+    odd = [Lin({i: 1, q: -2}, -1), Lin({i: -1, q: 2}, 1)]
+    assert domain.middle([i], {i: (0, 9), q: (0, 9)}, odd) == {i: 5}
     assert domain.middle([i], {i: (0, -1)}, []) is None
 
 
