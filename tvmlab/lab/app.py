@@ -278,7 +278,15 @@ class Lab:
         return heading(self)
 
     def history(self) -> payload.History:
-        return steps.history(self.document, self.runs.seconds())
+        return steps.history(self.document, self.seconds())
+
+    def seconds(self) -> dict[str, float]:
+        """The last measured time after each step, by its id ("" for the start); of what has changed since, none."""
+        if not self.runs.payload()["rows"]:
+            return {}
+        ids = ["", *(e.id for e in self.document.entries)]
+        times = {id: self.runs.seconds_of(self.document.trace_at(n)) for n, id in enumerate(ids)}
+        return {id: t for id, t in times.items() if t is not None}
 
     def actions(self) -> payload.Actions:
         return actions.actions(self.schedule, self.selection)
@@ -303,7 +311,7 @@ class Lab:
         return pictures.Subject(trace, self.machine, before, tuple(self.selection), tuple(self._points()))
 
     def _points(self) -> Iterator[pictures.Point]:
-        measured = self.runs.seconds()
+        measured = self.seconds()
         yield pictures.Point("start", self.document.trace_at(0), measured.get(""), self.step == 0)
         for n, entry in enumerate(self.document.entries, 1):
             if not entry.parked:

@@ -294,7 +294,10 @@ class Runs:
 
     def seconds_of(self, trace: Trace) -> float | None:
         """The last measured time of a trace, wherever it stood."""
-        key = fingerprint(trace)
+        try:
+            key = fingerprint(trace)
+        except LabError:  # it cannot be saved, so it was not run either
+            return None
         with self._lock:
             return next((r["seconds"] for r in self._rows if r["trace"] == key and r["state"] == "done"), None)
 

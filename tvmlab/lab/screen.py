@@ -108,6 +108,7 @@ class Screen:
         shown = dict(bundle[0] if isinstance(bundle, tuple) else bundle)
         display({**shown, "text/plain": repr(self.lab), MIME: pointer}, raw=True)
         self.companion = display(self.bundle(), raw=True, display_id=True)
+        self.lab.later("warm", QUIET, self.lab.runs.warm)  # the process of the runs is there when it is asked for
 
     def _take_the_place(self) -> None:
         """A cell that is run again shows a new lab: the widget it had would stay in the kernel and in the panel."""
@@ -120,7 +121,7 @@ class Screen:
 
     def hide(self) -> None:
         """Take the widget away; the lab can be shown again."""
-        for name in ("actions", "story", "still"):
+        for name in ("actions", "story", "still", "warm"):
             self.lab.later.cancel(name)
         if self.widget is not None:
             self.widget.close()
