@@ -132,6 +132,7 @@ def test_the_toolbar_writes_still_copies(running):
 
 
 def asked(lab, item):
+    """Whether the item came. JupyterLab waits a second for answers: on a busy machine that may take two tries."""
     lab.page.keyboard.press("Tab")
     lab.page.wait_for_timeout(1500)
     return item.is_visible()
@@ -145,7 +146,7 @@ def test_names_of_loops_are_completed(running):
     lab.command("notebook:enter-edit-mode")
     lab.page.keyboard.type('lab.apply("unroll", "C.i.')
     item = lab.page.locator(".jp-Completer-item", has_text="C.i.inner")
-    lab.until(lambda: asked(lab, item))  # JupyterLab waits a second for an answer: on a busy machine it may take two tries
+    lab.until(lambda: asked(lab, item))
     item.click()
     lab.page.keyboard.type('")')
     active = lab.page.evaluate(f"path => ({FIND})(path).content.activeCellIndex", lab.path)
