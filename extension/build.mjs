@@ -11,7 +11,7 @@ const COMMON = {
   charset: "utf8",
   target: "es2022",
   // h("p", null, "text") is shorter than jsx("p", { children: "text" }): 4 kB of the module.
-  tsconfigRaw: { compilerOptions: { jsx: "react", jsxFactory: "h", jsxFragmentFactory: "Fragment" } },
+  tsconfigRaw: { compilerOptions: { jsx: "react", jsxFactory: "$h", jsxFragmentFactory: "$Fragment" } },
   inject: ["src/view/jsx.ts"],
   legalComments: "none",
   logLevel: "warning",

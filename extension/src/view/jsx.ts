@@ -1,2 +1,2 @@
-// What the bundler writes for an element (see build.mjs).
-export { Fragment, h } from "preact";
+// What the bundler writes for an element (see build.mjs): names that nothing else has.
+export { Fragment as $Fragment, h as $h } from "preact";
