@@ -30,7 +30,7 @@ async function lab() {
   rmSync("../tvmlab/labextension", { force: true, recursive: true });
   await build({
     ...COMMON,
-    entryPoints: { index: "src/lab/index.ts", style: "src/lab/style.css" },
+    entryPoints: { index: "src/lab/index.ts" },
     outdir: "lib",
     external: ["@jupyterlab/*", "@lumino/*"],
   });

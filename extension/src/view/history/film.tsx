@@ -57,6 +57,7 @@ export function Film({ onEdit }: { onEdit: () => void }) {
       aria-label="Steps"
       aria-orientation="horizontal"
       tabIndex={0}
+      data-home
       aria-activedescendant={id(current)}
       ref={box}
     >
