@@ -124,10 +124,9 @@ function Live({ store }: { store: Store }) {
           const of = shown.filter((item) => item.group === group.id);
           if (!of.length) return null;
           return (
-            <ul key={group.id} aria-label={group.label}>
-              {GROUPS.filter((g) => items.some((item) => item.group === g.id)).length > 1 && (
-                <li class="tvl-group" role="presentation">{group.label}</li>
-              )}
+            <section key={group.id}>
+              <h3>{group.label}</h3>
+              <ul>
               {of.map((action) => {
                 const mine = open?.name === action.name ? open : null;
                 const refused = store.refused.value?.where === action.name ? store.refused.value.card : null;
@@ -170,7 +169,8 @@ function Live({ store }: { store: Store }) {
                   </Item>
                 );
               })}
-            </ul>
+              </ul>
+            </section>
           );
         })}
       </div>

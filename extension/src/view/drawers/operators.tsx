@@ -36,7 +36,7 @@ export function Operators({ catalogue }: { catalogue: Catalogue }) {
       <fieldset>
         <legend class="tvl-hidden">Operator</legend>
         {workloads.map((w) => (
-          <label key={w.name} class={w.name === picked ? "tvl-picked" : ""}>
+          <label key={w.name} title={w.text} class={w.name === picked ? "tvl-picked" : ""}>
             <input
               type="radio"
               name={`${uid}-operator`}
