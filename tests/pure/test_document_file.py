@@ -163,7 +163,7 @@ def test_new_steps_have_new_ids_whatever_the_file_says():
     there = {e.id for b in d.branches for e in b.entries} | {b.id for b in d.branches}
     made = d.branch()
     stage = d.schedule.state.in_order[-1]
-    d.apply("unroll", {"stage": stage.index, "var": stage.leaves[0]})
+    d.apply("unroll", {"stage": stage.index, "var": stage.leaves[-1]})
     assert not {made.id, d.entries[-1].id} & there
 
 
