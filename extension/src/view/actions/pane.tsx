@@ -33,7 +33,7 @@ interface Verdict {
   card: Card | null;
 }
 
-const REST = 150; // ms that the pointer or the focus must rest before a preview is asked for
+const REST = 40; // ms that the pointer or the focus must rest before a preview is asked for
 const GROUPS = [
   { id: "loop", label: "Loops" },
   { id: "stage", label: "Stages" },
@@ -61,7 +61,9 @@ function Live({ store }: { store: Store }) {
   const find = (name: string) => items.find((item) => item.name === name);
 
   const form = open?.what === "form" && fresh && find(open.name) ? open : null;
-  const preview = usePreview(store, form, (fresh && find(pointed || (form ? "" : focused))) || null, setVerdict);
+  // A pointer that rests on the open form does not take its values' place.
+  const other = pointed === form?.name ? "" : pointed;
+  const preview = usePreview(store, form, (fresh && find(other || (form ? "" : focused))) || null, setVerdict);
   useEffect(() => {
     if (!fresh) return;
     setOpen(null);
@@ -215,9 +217,8 @@ function usePreview(store: Store, form: Open | null, action: Action | null, onVe
   );
   const act = action && action.sign !== "x" ? action.act : action ? null : (form?.act ?? null);
   const text = act ? JSON.stringify(act) : "";
-  const typing = !action && form !== null;
-  useEffect(() => {
-    if (act) asked.ask(act, typing ? 40 : REST);
+    useEffect(() => {
+    if (act) asked.ask(act, REST);
     return () => {
       asked.drop();
     };
