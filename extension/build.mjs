@@ -10,8 +10,8 @@ const COMMON = {
   format: "esm",
   charset: "utf8",
   target: "es2022",
-  // h("p", null, "text") is shorter than jsx("p", { children: "text" }): 4 kB of the module.
-  tsconfigRaw: { compilerOptions: { jsx: "react", jsxFactory: "h", jsxFragmentFactory: "Fragment" } },
+  // $h("p", null, "text") is shorter than jsx("p", { children: "text" }): 4 kB of the module.
+  tsconfigRaw: { compilerOptions: { jsx: "react", jsxFactory: "$h", jsxFragmentFactory: "Fragment" } },
   inject: ["src/view/jsx.ts"],
   legalComments: "none",
   logLevel: "warning",
@@ -30,7 +30,7 @@ async function lab() {
   rmSync("../tvmlab/labextension", { force: true, recursive: true });
   await build({
     ...COMMON,
-    entryPoints: { index: "src/lab/index.ts", style: "src/lab/style.css" },
+    entryPoints: { index: "src/lab/index.ts" },
     outdir: "lib",
     external: ["@jupyterlab/*", "@lumino/*"],
   });

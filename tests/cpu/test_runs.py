@@ -237,15 +237,16 @@ def test_reasons_are_given_for_a_difference_only(runs, monkeypatch):
     """The times are made up: what is tested is what is said of them."""
     a, b = runs.run(matmul(256)[0].trace, "start"), runs.run(tiled(256).trace, "tiled")
     runs.wait()
-    real = runs._worker().run
+    real, said = runs._worker().run, {}
 
     def made_up(function, *args, **options):
         outcome = real(function, *args, **options)
-        outcome.value.update(ratio=ratio, low=ratio * 0.9, high=ratio * 1.1, verdict=verdict)
+        outcome.value.update(said)
         return outcome
 
     monkeypatch.setattr(runs._worker(), "run", made_up)
     for ratio, verdict, explained in [(9.0, "faster", True), (1.0, "same within noise", True), (0.1, "slower", False)]:
+        said.update(ratio=ratio, low=ratio * 0.9, high=ratio * 1.1, verdict=verdict)
         runs.compare(a, b)
         runs.wait()
         found = runs.payload()["comparison"]

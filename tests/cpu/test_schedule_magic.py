@@ -152,11 +152,11 @@ def test_the_widget_shows_what_is_typed_until_it_ends(notebook):
 
     notebook.run(CELL)
     lab = notebook.shown[0]
-    lab._widget = Widget()
+    lab.screen.widget = Widget()
     answer = notebook.typed(CELL + "s[C].vectorize(j)")
-    assert lab._widget.frame == answer["frame"] != lab.frame and "As typed" in lab._widget.message["text"]
+    assert lab.screen.widget.frame == answer["frame"] != lab.frame and "As typed" in lab.screen.widget.message["text"]
     notebook.typed("", kind="stop")
-    assert lab._widget.frame == lab.frame
+    assert lab.screen.widget.frame == lab.frame
 
 
 def test_strange_messages_are_answered(notebook):

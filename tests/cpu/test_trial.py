@@ -147,6 +147,13 @@ def test_a_large_one_without_numpy_is_checked_by_the_other_target():
     assert found["check"] == "ok" and found["reference"] == "NumPy of kernels/sort"
 
 
+@pytest.mark.parametrize("kernel", [{}, {"name": "no such"}, {"name": "nobody"}, {"name": "sort", "shape": {"x": 1}}])
+def test_a_gallery_that_does_not_know_the_expression_is_passed_over(kernel):
+    assert trial(tiled(), kernel=kernel)["check"] == "ok"
+    *_, out = kernels.get("sort").declare(op="cumsum", shape=(5, 7), how={"axis": 1})
+    assert "interpreter" in trial(te.create_schedule(out.op), kernel=kernel)["reference"]
+
+
 def test_variables_as_sizes_and_layouts():
     n = te.var("n")
     a = te.placeholder((n,), name="A")
@@ -197,8 +204,11 @@ def test_given_arrays_are_used():
         spec(tiled().trace, options({"inputs": "given"}))
 
 
-BAD = [{"repeats": 0}, {"repeats": 2.5}, {"rtol": float("nan")}, {"rtol": -1}, {"limit": 0}, {"threads": 10**6},
-       {"threads": True}, {"seed": -1}, {"inputs": "mine"}, {"target": None}, {"rounds": 2}, {"speed": 11}]  # fmt: skip
+BAD = [
+    {"repeats": 0}, {"repeats": 2.5}, {"rtol": float("nan")}, {"rtol": -1}, {"limit": 0}, {"threads": 10**6},
+    {"threads": True}, {"seed": -1}, {"inputs": "mine"}, {"target": None}, {"rounds": 2}, {"speed": 11},
+    {"kernel": 3}, {"sizes": 3},
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("bad", BAD, ids=str)
@@ -262,3 +272,24 @@ def test_layouts_of_inputs_and_outputs_are_followed():
     it = ready(asked, lambda content: None)
     found, note = _writers(it, it.args.outputs[0], (9, 3))
     assert found[-1] == "C: axis0 = 1, j = 3, axis2 = 1, k = 0..19" and note == ""
+
+
+def test_tensors_without_dimensions_without_elements_and_with_strange_names():
+    a = te.placeholder((), name="A")
+    b = te.compute((), lambda: a() * 2, name="B")
+    assert trial(te.create_schedule(b.op))["size"] == "A[] B[]"
+    a = te.placeholder((0, 3), name="A")
+    b = te.compute((0, 3), lambda i, j: a[i, j] * 2, name="B")
+    assert "no elements" in trial(te.create_schedule(b.op))["worst"]
+    a = te.placeholder((4,), name='a "q" <b>😀')
+    b = te.compute((4,), lambda i: a[i] * 2, name="constructor")
+    assert trial(te.create_schedule(b.op))["size"] == 'a "q" <b>😀[4] constructor[4]'
+
+
+def test_two_inputs_of_one_name():
+    a, b = te.placeholder((4,), name="A"), te.placeholder((4,), name="A")
+    c = te.compute((4,), lambda i: a[i] * 2 + b[i], name="A")
+    s = te.create_schedule(c.op)
+    assert trial(s)["check"] == "ok"
+    with pytest.raises(CallError, match="called A"):
+        trial(s, inputs="given", given={"A": np.ones(4, "float32")})

@@ -171,6 +171,43 @@ def test_children_end_with_a_kernel_that_is_killed(fork, busy):
     assert not any(map(alive, pids))
 
 
+ENDS = """
+import threading, time
+from tvmlab.runtime.worker import Worker
+w = Worker(preload=("numpy", "tests.jobs"))
+def jobs():
+    while True:
+        w.run("tests.jobs:hang", limit=3600)
+threading.Thread(target=jobs, daemon=True).start()
+while w.pid is None:
+    time.sleep(0.01)
+"""
+
+
+def with_mark(mark):
+    """The processes that were started with this in their environment."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as f:
+                found += [int(pid)] * (mark.encode() in f.read())
+        except OSError:
+            pass
+    return found
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
+def test_nothing_is_left_where_a_script_ends_with_jobs_in_its_queue():
+    mark = f"TVMLAB_TEST_MARK={os.getpid()}-{time.monotonic_ns()}"
+    name, _, value = mark.partition("=")
+    run = subprocess.run([sys.executable, "-c", ENDS], env={**os.environ, name: value}, timeout=60)
+    assert run.returncode == 0
+    end = time.monotonic() + 10
+    while with_mark(mark) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert with_mark(mark) == []
+
+
 IN_A_CELL = """
 import asyncio, sys
 assert not hasattr(sys.modules["__main__"], "__file__")

@@ -223,6 +223,22 @@ def test_groups_keep_who_they_are():
     assert not parked(d) and s[D].group is not None and s[D].group.attach_ivar is C.op.axis[0]
 
 
+def test_a_group_that_a_person_holds_is_still_that_group():
+    s, A, B, C = chain()
+    D = s.cache_write(C, "local")
+    first = s.create_group(outputs=B, inputs=A)
+    second = s.create_group(outputs=D, inputs=B)
+    assert (first.index, second.index) == (0, 1)
+    s.history.delete("e2")
+    second.compute_at(s[C], C.op.axis[0])
+    assert second.index == 0 and s[D].group == second and s[B].group is None
+    with pytest.raises(ScheduleValueError, match="this group is gone"):
+        first.compute_at(s[C], C.op.axis[0])
+    s.undo(2)
+    with pytest.raises(ScheduleValueError, match="this group is gone"):
+        second.stages
+
+
 def test_expressions_over_loops_of_the_schedule_follow_them():
     s, A, B, C, k = matmul(64)
     io, ii = s[C].split(C.op.axis[0], 16)

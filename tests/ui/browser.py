@@ -32,7 +32,7 @@ from tests.ui.ports import free_port
 ROOT = Path(__file__).parents[2]
 PICTURES = Path(os.environ.get("TVMLAB_SCREENSHOTS", ROOT / "build" / "screenshots"))
 TOKEN = "secret"
-PATIENCE = 60_000  # milliseconds, of whatever is waited for
+PATIENCE = 30_000  # milliseconds, of whatever is waited for
 FLAGS = """--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
     --disable-component-update --disable-sync --disable-dev-shm-usage""".split()
 LOCAL = re.compile(r"(https?|wss?)://(127\.0\.0\.1|localhost)(:\d+)?/|data:|blob:|about:|chrome-extension:")
@@ -70,8 +70,9 @@ class Server:
         self.app, self.root, self.url = app, root, url
 
     def api(self, path: str, method: str = "GET") -> Any:
+        """Asks the server: `api/sessions`, `lab/api/workspaces/name` ..."""
         headers = {"Authorization": f"token {TOKEN}"}
-        request = urllib.request.Request(f"{self.url}/api/{path}", method=method, headers=headers)
+        request = urllib.request.Request(f"{self.url}/{path}", method=method, headers=headers)
         with urllib.request.urlopen(request, timeout=30) as answer:
             text = answer.read()
         return json.loads(text) if text else None
@@ -81,13 +82,9 @@ class Server:
         where = f"notebooks/{path}" if self.app == "notebook" else f"lab/workspaces/{name}/tree/{path}"
         return f"{self.url}/{where}?token={TOKEN}"
 
-    def lab_api(self, path: str) -> Any:
-        """What JupyterLab itself keeps: settings, workspaces."""
-        return self.api(f"../lab/api/{path}")
-
     def stop_kernels(self) -> None:
-        for session in self.api("sessions"):
-            self.api(f"sessions/{session['id']}", "DELETE")
+        for session in self.api("api/sessions"):
+            self.api(f"api/sessions/{session['id']}", "DELETE")
 
 
 @contextmanager
@@ -134,7 +131,7 @@ def _wait_for(server: Server, process: subprocess.Popen, log: Path) -> None:
     for _ in range(300):
         assert process.poll() is None, log.read_text()
         try:
-            return server.api("")
+            return server.api("api")
         except OSError:
             time.sleep(0.2)
     raise AssertionError(log.read_text())

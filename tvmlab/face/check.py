@@ -92,7 +92,7 @@ def _told(name: str, got: Any, expected: Any, allowed: Tolerance, wrong: Any, ga
         return Difference(name, "there are no elements", 0.0)
     place = np.unravel_index(int(np.argmax(shares)), got.shape)
     gap = float(gaps[place])
-    where = f"{name}[{', '.join(str(int(i)) for i in place)}]"
+    where = f"{name}[{', '.join(str(int(i)) for i in place)}]" if place else name
     worst = f"largest difference {gap:.2g} at {where}, {allowed.why}" if gap else f"equal ({allowed.why})"
     count = int(np.count_nonzero(wrong))
     if not count:

@@ -83,7 +83,10 @@ class Document:
     @property
     def entries(self) -> tuple[Entry, ...]:
         """The steps of the current branch, each parked or not as it now stands."""
-        return self.current.entries if self.points else ()
+        points = self.points
+        if not self.current.coded:
+            self._write_code(self.current, points[-1].trace)
+        return self.current.entries
 
     @property
     def points(self) -> list[Point]:
@@ -191,7 +194,7 @@ class Document:
             yield
         except BaseException:
             self.current, self.branches, self.cursor = branch, branches, cursor
-            branch.entries, branch.points = entries, points
+            branch.entries, branch.points, branch.coded = entries, points, False
             self.schedule.advance(self.point.trace)
             self._held = []
             raise
@@ -207,10 +210,7 @@ class Document:
         at = self.current.last_before(self.cursor)
         if at is None:
             return False
-        group = self.entries[at].group
-        while group and at and self.entries[at - 1].group == group:
-            at -= 1
-        self.jump(at)
+        self.jump(self.current.recipe(at)[0])
         return True
 
     def redo(self) -> bool:
@@ -218,10 +218,7 @@ class Document:
         at = self.current.next_after(self.cursor)
         if at is None:
             return False
-        group = self.entries[at - 1].group
-        while group and at < len(self.entries) and self.entries[at].group == group:
-            at += 1
-        self.jump(at)
+        self.jump(self.current.recipe(at - 1)[1])
         return True
 
     def back(self, steps: int) -> int:
@@ -247,8 +244,8 @@ class Document:
         return done
 
     def _place(self, cursor: Any) -> int:
-        if not isinstance(cursor, int) or not 0 <= cursor <= len(self.entries):
-            raise ScheduleValueError("no-such-place", f"there are {len(self.entries)} steps, and no place {cursor!r}")
+        if not isinstance(cursor, int) or not 0 <= cursor < len(self.points):
+            raise ScheduleValueError("no-such-place", f"there are {len(self.points) - 1} steps, no place {cursor!r}")
         return cursor
 
     # ------------------------------------------------------------ changing steps
@@ -338,6 +335,7 @@ class Document:
         if branch is None:
             raise ScheduleError("no-such-branch", f"there is no branch {id!r}", legal=[b.id for b in self.branches])
         if branch is not self.current:
+            _ = self.entries  # their code, while it can be written
             self.current.cursor = self.cursor
             self.current, self.cursor = branch, branch.cursor
             self._changed()
@@ -384,6 +382,7 @@ class Document:
 
     def adopt(self, root: Trace) -> None:
         """For `rebase` and `rerun`: another expression; the steps are taken again when they are looked at."""
+        _ = self.entries  # their code, while it can be written
         self.root = root
         for b in self.branches:
             b.points = None
@@ -438,7 +437,7 @@ class Document:
 
     def _append(self, traces: Sequence[Trace], via: str = "", evidence: str = "") -> None:
         """Steps that were just taken at the cursor, each as the trace that ends with it."""
-        if traces and self.cursor < len(self.entries):
+        if traces and self.cursor < len(self.current.entries):
             self._branch_off()
         for trace in traces:
             step, before = trace.step, self.point
@@ -456,10 +455,10 @@ class Document:
                 label=label(step.primitive, step.args, before.trace.state),
             )
             self.points.append(before.after(entry.id, trace, self.known.slots))
-            self.current.entries = (*self.entries, entry)
+            self.current.entries = (*self.current.entries, entry)
             self.cursor += 1
             self.known.place(self.point)
-        self._write_code(self.current)
+        self.current.coded = self.current.coded and not traces
         self._changed()
 
     def _put(self, entries: Sequence[Entry], cursor: int, same: int) -> None:
@@ -474,11 +473,12 @@ class Document:
         points = [start(self.root)] if branch.points is None else branch.points[: same + 1]
         made, more = replayed(self.known, branch.entries[:same], branch.entries[same:], points[-1], self._missing)
         branch.entries, branch.points = tuple(made), [*points, *more[1:]]
-        self._write_code(branch)
+        self._write_code(branch, branch.points[-1].trace)
 
-    def _write_code(self, branch: Branch) -> None:
+    def _write_code(self, branch: Branch, trace: Trace) -> None:
         """Each step's call as it is now; a parked one keeps the one it had."""
-        texts = iter(calls((branch.points or [])[-1].trace))
+        texts = iter(calls(trace))
+        branch.coded = True
         branch.entries = tuple(e if e.parked else replace(e, code=next(texts)) for e in branch.entries)
         self.known.entries(branch.entries)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..core.error import ScheduleValueError
 from ..core.node import IterVar
 from ..schedule.state import Group
 
@@ -15,7 +16,20 @@ class GroupHandle:
     """Stages that move together."""
 
     def __init__(self, schedule: Schedule, index: int) -> None:
-        self.schedule, self.index = schedule, index
+        self.schedule, self.made_as = schedule, index
+        self.key = schedule.state.groups[index].key
+
+    @property
+    def index(self) -> int:
+        """Its number now."""
+        groups = self.schedule.state.groups
+        if self.made_as in groups and groups[self.made_as].key is self.key:
+            return self.made_as
+        document = self.schedule.document
+        now = document.resolve(self.key) if document is not None else None
+        if now is None:
+            raise ScheduleValueError("untaken-step", "this group is gone: the step that made it was undone")
+        return int(now)
 
     @property
     def record(self) -> Group:

@@ -74,9 +74,19 @@ class Branch:
     entries: tuple[Entry, ...] = ()
     cursor: int = 0
     points: list[Point] | None = None
+    coded: bool = True  # do the steps have their code? It is written when somebody looks
 
     def index(self, entry: str) -> int | None:
         return next((n for n, e in enumerate(self.entries) if e.id == entry), None)
+
+    def recipe(self, at: int) -> tuple[int, int]:
+        """Where the recipe begins and ends that the step at `at` is of; of a step of none, the step."""
+        group, first, end = self.entries[at].group, at, at + 1
+        while group and first and self.entries[first - 1].group == group:
+            first -= 1
+        while group and end < len(self.entries) and self.entries[end].group == group:
+            end += 1
+        return first, end
 
     def last_before(self, at: int) -> int | None:
         """Where the last step in force before `at` begins; None when there is none."""

@@ -42,6 +42,7 @@ class FileError(LabError, ValueError):
 def to_json(document: Document) -> dict[str, Any]:
     """The history as plain data."""
     document.current.cursor = document.cursor
+    _ = document.entries  # which writes their code
     steps: dict[str, tuple[int, Any]] = {}  # each step once, by its text: (number, data)
 
     def number(entry: Entry) -> int:

@@ -19,19 +19,21 @@ class Known:
         self.table, self.slots = Table(), Slots()
         self.axes: dict[IterVar, Ref] = {}  # axes are small, and have no room for a weak reference
         self.operations: WeakKeyDictionary[Operation, Ref] = WeakKeyDictionary()
+        self.groups: dict[object, Ref] = {}  # by the group's key
         self.steps: dict[str, Entry] = {}
 
     def copy(self) -> Known:
         made = Known()
         made.table, made.slots = Table(self.table.objects), self.slots.copy()
         made.axes, made.steps = dict(self.axes), dict(self.steps)
-        made.operations = self.operations.copy()
+        made.operations, made.groups = self.operations.copy(), dict(self.groups)
         return made
 
     def place(self, point: Point) -> None:
         """Remember what is there."""
         self.axes.update(point.axis_refs)
         self.operations.update(point.operations)
+        self.groups.update((g.key, point.group_refs[n]) for n, g in point.trace.state.groups.items())
 
     def entries(self, entries: Iterable[Entry]) -> None:
         self.steps.update({e.id: e for e in entries})
@@ -44,7 +46,9 @@ class Known:
         return self.operations.get(op) if isinstance(op, Operation) else None
 
     def now(self, thing: Any, point: Point) -> Any:
-        """What it is at `point`; None where it is not."""
+        """What it is at `point` (of a group's key: its number); None where it is not."""
+        if type(thing) is object:
+            return point.groups.get(self.groups.get(thing, ""))
         ref = self.ref(thing)
         if ref is None:
             return None

@@ -19,6 +19,7 @@ from ..core.node import Bin, Cast, Const, Expr, Load, Var
 from ..core.text import show
 from ..core.walk import constant, substitute, variables, walk
 from ..expr.tensor import ComputeOp, Tensor
+from ..runtime.array import aligned
 from ..schedule.state import is_input
 from ..schedule.trace import Trace
 from .reference import BINARY
@@ -69,13 +70,13 @@ def sized(
     tensors = [t for t in order if isinstance(t, Tensor)]
     first = trace.prefix(0).state
     inputs = tuple(t for t in tensors if is_input(first.stage_of(t)))
-    outputs = tuple(t for t in tensors if t not in inputs)
+    outputs = tuple(t for t in tensors if t not in set(inputs))
     scalars = [v for v in order if isinstance(v, Var)]
     free = dict.fromkeys([*(v for t in tensors for e in t.shape for v in variables(e)), *scalars])
     if given is not None:
         numbers = _from_arrays(inputs, scalars, free, given)
     else:
-        numbers = {v: _usual(v, v in scalars, sizes or {}) for v in free}
+        numbers = {v: _usual(v, any(v is x for x in scalars), sizes or {}) for v in free}
     values = {v: const(n, v.dtype) for v, n in numbers.items()}
     shapes = {t: tuple(_number(t, e, values) for e in t.shape) for t in tensors}
     return Sized(tuple(order), inputs, outputs, shapes, numbers)
@@ -146,6 +147,8 @@ def _from_arrays(
     for name in given:
         if name not in names:
             raise CallError("unknown-input", f"this schedule has no input `{name}`", legal=names)
+    if twice := [n for n in names if names.count(n) > 1]:
+        raise CallError("same-name", f"two inputs are called {twice[0]}: arrays cannot be given by name", legal=names)
     missing = [n for n in names if n not in given]
     if missing:
         raise CallError("missing-input", f"no array is given for {', '.join(missing)}", legal=names)
@@ -210,20 +213,31 @@ def _random(rng: Any, t: Tensor, shape: tuple[int, ...], most: int | None) -> Ar
     if dt.lanes(t.dtype) > 1:
         shape = (*shape, dt.lanes(t.dtype))
     if dt.is_float(kind):
-        return rng.uniform(-1, 1, shape).astype(kind)
+        return _floats(rng, shape, np.dtype(kind))
     high = 2 if dt.is_bool(kind) else 9 if most is None else max(1, most)
     low = -9 if dt.is_signed(kind) and most is None else 0
-    return rng.integers(low, high, shape).astype(kind)
+    return settled(rng.integers(low, high, shape), kind)
+
+
+def _floats(rng: Any, shape: tuple[int, ...], kind: Any) -> Array:
+    """Between -1 and 1, drawn in place."""
+    drawn = kind if kind.itemsize >= 4 else np.dtype("float32")
+    made = aligned(shape, drawn)
+    rng.random(out=made, dtype=drawn)
+    made *= 2
+    made -= 1
+    return made if drawn == kind else settled(made, kind)
 
 
 def index_limits(trace: Trace, args: Sized) -> dict[Tensor, int]:
     """For inputs whose elements are used as indices: the smallest dimension they index."""
     found: dict[Tensor, int] = {}
     values = {v: const(n, v.dtype) for v, n in args.sizes.items()}
+    given = set(args.inputs)
     for stage in trace.prefix(0).state.in_order:
         if not isinstance(stage.op, ComputeOp):  # what an extern does with whole numbers, nobody knows
             least = min((n for t in stage.op.inputs for n in args.shapes.get(t, ())), default=1)
-            found |= {t: least for t in stage.op.inputs if dt.is_int(t.dtype) and t in args.inputs}
+            found |= {t: least for t in stage.op.inputs if dt.is_int(t.dtype) and t in given}
             continue
         for body in stage.op.body:
             for outer in (n for n in walk(body) if isinstance(n, Load)):
@@ -235,11 +249,18 @@ def index_limits(trace: Trace, args: Sized) -> dict[Tensor, int]:
     return found
 
 
+def settled(a: Array, kind: Any) -> Array:
+    """A copy that starts at a cache line: where an array lies moves its times."""
+    made = aligned(a.shape, np.dtype(kind))
+    made[...] = a
+    return made
+
+
 def fresh(t: Tensor, shape: tuple[int, ...]) -> Array:
     """An output before a run, filled with what shows where nothing is written."""
     kind = np.dtype(dt.element(t.dtype))
     whole = (*shape, dt.lanes(t.dtype)) if dt.lanes(t.dtype) > 1 else shape
-    return np.full(whole, UNWRITTEN[kind.kind], kind)
+    return settled(np.broadcast_to(np.asarray(UNWRITTEN[kind.kind], kind), whole), kind)
 
 
 # ---------------------------------------------------------------- layouts

@@ -21,7 +21,7 @@ class OptionError(LabError, ValueError):
 @dataclass(frozen=True)
 class Options:
     """`target`: a target with its options, as text. `threads`: 0 means all. `repeats`: times that are taken, and
-    `enough`: seconds after which five will do.
+    `enough`: seconds after which three will do.
 
     `min_ms`: a repeat is as many runs as last so long. `limit`: seconds for the whole trial. `seed`: of random inputs.
     `rtol`, `atol`: 0 means by the type and the number of additions. `inputs`: `random`, or `given` (a person's arrays).
@@ -58,6 +58,12 @@ class Options:
         _real("atol", self.atol, 0.0, 1e30, "0 means by the type and the number of additions")
         if self.inputs not in ("random", "given"):
             raise OptionError("option", f"inputs cannot be {self.inputs!r}", legal=["random", "given"])
+        if self.kernel is not None and not isinstance(self.kernel, Mapping):
+            raise OptionError(
+                "option", f"kernel cannot be {self.kernel!r}", legal=['{"name": "matmul", "shape": {...}}']
+            )
+        if not isinstance(self.sizes, Mapping):
+            raise OptionError("option", f"sizes cannot be {self.sizes!r}", legal=['{"n": 1024}'])
         if not isinstance(self.target, str):
             raise OptionError("option", f"the target must be text, not {self.target!r}", legal=names())
         _known_target(self.target)

@@ -105,6 +105,8 @@ def _reference(trace: Trace, args: Sized, chosen: Options, arrays: Arrays) -> tu
             return way(trace, args, chosen, arrays)
         except LabError as e:
             why = e.message
+        except (ValueError, TypeError) as e:  # a reference of other arguments
+            why = str(e)
         except MemoryError:
             why = "the reference needs more memory than a run may have"
     return None, why
@@ -131,10 +133,13 @@ def gallery(chosen: Options) -> tuple[Callable[..., Any], str] | None:
     """The NumPy reference of the gallery's operator that the expression is."""
     if not chosen.kernel:
         return None
-    name, shape = str(chosen.kernel["name"]), dict(chosen.kernel.get("shape") or {})
-    if not name.isidentifier():
+    name, shape = str(chosen.kernel.get("name")), dict(chosen.kernel.get("shape") or {})
+    try:
+        reference = import_module(f"{GALLERY}.{name}").reference if name.isidentifier() else None
+    except (ImportError, AttributeError):
+        reference = None  # of another version's gallery
+    if reference is None:
         return None
-    reference = import_module(f"{GALLERY}.{name}").reference
     return (lambda *given: reference(*given, **shape)), f"kernels/{name}"
 
 

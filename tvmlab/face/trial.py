@@ -41,7 +41,7 @@ from .writers import writers
 Report = Callable[[Any], None]
 PACKAGE = __name__.split(".", 1)[0]
 KEPT = 64  # modules
-FEW = 5  # repeats, from which on a median says something
+FEW = 3  # repeats, from which on a median says something
 NAIVE_SHARE = 0.1  # of the limit that the unscheduled program may take
 
 
@@ -66,7 +66,7 @@ def spec(
     `given`: a person's arrays by name, used if `chosen.inputs` says so. `args`: the order of the arguments.
     """
     if chosen.inputs == "given" and given is None:
-        raise CallError("no-arrays", "no arrays were given", hint='lab.inputs = {"A": a, "B": b}')
+        raise CallError("no-arrays", "no arrays were given", hint='lab.runs.give({"A": a, "B": b})')
     arrays = None
     if chosen.inputs == "given":
         found = inputs.sized(trace, given)
@@ -161,7 +161,7 @@ def ready(asked: Mapping[str, Any], report: Report, beside: Ready | None = None)
     trace, module, took = compiled(asked, chosen)
     given = asked["given"]
     args = inputs.sized(trace, given, chosen.sizes, inputs.ordered(trace, asked["args"]))
-    arrays = {t: given[t.name] for t in args.inputs} if given is not None else inputs.random(trace, args, chosen.seed)
+    arrays = _given(args, given) if given is not None else inputs.random(trace, args, chosen.seed)
     values: dict[Any, Any] = {**args.numbers}
     where: dict[Tensor, Any] = {}
     for t in (*args.inputs, *args.outputs):
@@ -179,6 +179,10 @@ def ready(asked: Mapping[str, Any], report: Report, beside: Ready | None = None)
     _set_threads(module, chosen.threads)
     call = module.runner(*(values[x] for x in args.order))
     return Ready(trace, args, chosen, module, took, values, call, where, arrays)
+
+
+def _given(args: Sized, given: Mapping[str, Any]) -> dict[Tensor, Any]:
+    return {t: inputs.settled(given[t.name], given[t.name].dtype) for t in args.inputs}
 
 
 def _shared(beside: Ready | None, t: Tensor, shape: tuple[int, ...]) -> Any:
@@ -337,7 +341,7 @@ def _library(it: Ready) -> dict[str, Any]:
     call, name = found
     try:
         times, _ = timed(call, 7, 2e-3, it.chosen.limit * NAIVE_SHARE, enough=0.5)
-    except (MemoryError, LabError):
+    except (MemoryError, LabError, ValueError, TypeError):
         return {}
     return {"baseline": float(np.median(times)), "baseline_name": name}
 

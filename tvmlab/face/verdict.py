@@ -246,7 +246,8 @@ def arguments(trace: Trace) -> list[Any]:
     """The inputs, the outputs and the scalars of a schedule, in order: what a function of it takes."""
     first = trace.prefix(0).state
     inputs = pipeline.inputs(first)
-    outputs = [t for op in trace.outputs for t in op.outputs if t not in inputs]
+    known = set(inputs)  # in a list they would be compared, which those without dimensions refuse
+    outputs = [t for op in trace.outputs for t in op.outputs if t not in known]
     return [*inputs, *outputs, *pipeline.scalars(trace.state)]
 
 

@@ -7,6 +7,7 @@ at it with. It is complete without a browser; with one, `lab` as the last line o
 from __future__ import annotations
 
 import json
+import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,12 +30,11 @@ from . import magic, panel, requests, saving, selecting, workloads
 from .heading import heading
 from .later import Later
 from .runs import Runs
+from .screen import Screen
 
 LABS: weakref.WeakValueDictionary[str, Lab] = weakref.WeakValueDictionary()  # by id: what the panel lists
 _numbers = count(1)
 FIRST: dict[str, Any] = {"name": "matmul", "shape": {"m": 512, "n": 512, "k": 512}}  # what a lab of nothing shows
-QUIET = 2.0  # seconds without an act until the still copy in the notebook is written anew
-SOON = 0.4  # until the packed history follows
 
 
 class Lab:
@@ -65,12 +65,11 @@ class Lab:
         self.machine = machines.get(machine or None)
         self.later = Later()
         self.selection: list[str] = []
-        self._said: payload.Message = {"n": 0, "text": "", "kind": "info", "card": None}
+        self.said: payload.Message = {"n": 0, "text": "", "kind": "info", "card": None}
         self._observers: list[Callable[[Lab], Any]] = []
         self._unobserve: Callable[[], None] = lambda: None
         self._quiet = False  # an act of this lab is on: what it changes is sent at its end
-        self._widget: Any = None
-        self._companion: Any = None
+        self.screen = Screen(self)
         self.workload = ""  # its name in the catalogue
         self.kernel: dict[str, Any] | None = None  # of the gallery: name and shape, for its NumPy reference
         if self.starts:
@@ -89,7 +88,8 @@ class Lab:
         self._unobserve()
         self.document = document
         self.args = list(args) if args is not None else None
-        self._unobserve = document.observe(self._document_changed)
+        me = weakref.ref(self)  # a schedule does not keep the labs alive that were made around it
+        self._unobserve = document.observe(lambda _: lab._document_changed() if (lab := me()) is not None else None)
 
     def open(self, document: Document, said: str = "") -> None:
         """Look at another history from now on: that of a cell that was run again."""
@@ -122,7 +122,7 @@ class Lab:
     @property
     def shown(self) -> bool:
         """Is there a widget of it?"""
-        return self._widget is not None
+        return self.screen.widget is not None
 
     @property
     def arguments(self) -> list[Any]:
@@ -208,6 +208,11 @@ class Lab:
             self.runs.wait(found)
         return self.runs.row(found)
 
+    def give(self, **arrays: Any) -> Lab:
+        """Run with these arrays, by the names of the inputs: `lab.give(A=a, B=b)`; with none, random ones again."""
+        self.runs.give(arrays or None)
+        return self
+
     def start_run(self, options: dict[str, Any] | None = None) -> str:
         """Put a run of this step into the queue; its id."""
         steps = [e for e in self.document.entries[: self.step] if not e.parked]
@@ -241,9 +246,9 @@ class Lab:
                 self._changed()
 
     def say(self, text: str, kind: Any = "info", error: payload.Card | None = None) -> None:
-        self._said = {"n": self._said["n"] + 1, "text": text, "kind": kind, "card": error}
+        self.said = {"n": self.said["n"] + 1, "text": text, "kind": kind, "card": error}
 
-    def _document_changed(self, *_: Any) -> None:
+    def _document_changed(self) -> None:
         if not self._quiet:
             self.later("changed", 0, self._changed)
 
@@ -251,17 +256,20 @@ class Lab:
         self.later.cancel("changed")
         self.runs.now(self.schedule.trace)
         self.selection = selecting.followed(self.selection, self.schedule.state)
-        self._show()
+        self.screen.changed()
         for f in list(self._observers):
-            f(self)
+            self._tell(f)
         panel.changed()
 
+    def _tell(self, f: Callable[[Lab], Any]) -> None:
+        """A person's function must not stand in the way of the lab: what goes wrong in it is said, and that is all."""
+        try:
+            f(self)
+        except Exception as e:
+            warnings.warn(f"{getattr(f, '__name__', f)}, which observes {self.name}, failed: {e!r}", stacklevel=4)
+
     def _runs_changed(self) -> None:
-        if self._widget is not None:
-            with self._widget.hold_sync():
-                self._widget.runs = self.runs.payload()
-                self._widget.head = self.head()
-                self._widget.history = self.history()
+        self.screen.runs_changed()
         panel.changed()
 
     # ------------------------------------------------------------ what views are sent
@@ -270,53 +278,29 @@ class Lab:
         return heading(self)
 
     def history(self) -> payload.History:
-        return steps.history(self.document, self.runs.seconds())
+        return steps.history(self.document, self.seconds())
+
+    def seconds(self) -> dict[str, float]:
+        """The last measured time after each step, by its id ("" for the start); of what has changed since, none."""
+        if not self.runs.payload()["rows"]:
+            return {}
+        ids = ["", *(e.id for e in self.document.entries)]
+        times = {id: self.runs.seconds_of(self.document.trace_at(n)) for n, id in enumerate(ids)}
+        return {id: t for id, t in times.items() if t is not None}
 
     def actions(self) -> payload.Actions:
         return actions.actions(self.schedule, self.selection)
 
-    def _show(self) -> None:
-        """Bring the widget up to date: what is looked at first; verdicts, the packed history, the still copy later."""
-        if self._widget is None:
-            return
-        with self._widget.hold_sync():
-            self._widget.head = self.head()
-            self._widget.history = self.history()
-            self._widget.frame = self.frame
-            self._widget.selection = list(self.selection)
-            self._widget.message = self._said
-            self._widget.runs = self.runs.payload()
-        self.later("actions", 0, self._show_actions)
-        self.later("story", SOON, self._show_story)
-        self.later("still", QUIET, self._show_still)
-
     def typed(self, trace: Trace | None, said: str = "", good: bool = True) -> None:
         """Show what is being typed in the cell above, as far as it goes; None: what is. Nothing is taken."""
-        if self._widget is None:
-            return
-        if said and said != self._said["text"]:
+        if said and said != self.said["text"]:
             self.say(said, "info" if good else "bad")
-        if trace is None:
-            self._show()
-            return
-        with self._widget.hold_sync():
-            self._widget.frame = frame.frame(trace)
-            self._widget.message = self._said
-
-    def _show_actions(self) -> None:
-        self._widget.actions = self.actions()
-
-    def _show_story(self) -> None:
-        self._widget.story = story.story(self.document)
-
-    def _show_still(self) -> None:
-        if self._companion is not None:
-            self._companion.update(self.bundle(), raw=True)
+        self.screen.typed(trace)
 
     def state(self) -> payload.State:
         return {
             "head": self.head(), "history": self.history(), "frame": self.frame, "selection": list(self.selection),
-            "actions": self.actions(), "runs": self.runs.payload(), "message": self._said,
+            "actions": self.actions(), "runs": self.runs.payload(), "message": self.said,
             "story": story.story(self.document),
         }  # fmt: skip
 
@@ -327,7 +311,7 @@ class Lab:
         return pictures.Subject(trace, self.machine, before, tuple(self.selection), tuple(self._points()))
 
     def _points(self) -> Iterator[pictures.Point]:
-        measured = self.runs.seconds()
+        measured = self.seconds()
         yield pictures.Point("start", self.document.trace_at(0), measured.get(""), self.step == 0)
         for n, entry in enumerate(self.document.entries, 1):
             if not entry.parked:
@@ -344,8 +328,6 @@ class Lab:
             "sources": [sources.source(self.schedule.trace, "numba")],
             "save": saving.to_data(self),
         }  # fmt: skip
-        if self._widget is not None:
-            found["model"] = self._widget.model_id
         return found
 
     def save(self, path: Any) -> Path:
@@ -372,13 +354,11 @@ class Lab:
 
     def snapshot(self) -> None:
         """Write the still copy in the notebook anew, now."""
-        self.later.cancel("still")
-        self._show_still()
+        self.screen.snapshot()
 
     def bundle(self) -> dict[str, Any]:
         """The still copy, for every kind of viewer."""
-        found = self.saved()
-        return {"text/plain": still.text(found), "text/html": still.card(found), MIME: found}
+        return self.screen.bundle()
 
     def __repr__(self) -> str:
         return f"{self.name}: {self.head()['title']}, step {self.step} of {len(self.document.entries)}"
@@ -388,47 +368,18 @@ class Lab:
     @property
     def widget(self) -> Any:
         """The widget, made when it is first asked for. Needs `pip install "tvmlab[lab]"`."""
-        if self._widget is None:
-            made = widget_class()(lambda request: requests.answer(self, request), **self.state())
-            self._widget = made
-        return self._widget
+        return self.screen.open()
 
     def _ipython_display_(self) -> None:
-        from IPython.display import display
-
-        panel.listen()
-        pointer: payload.Pointer = {"schema": payload.SCHEMA, "live": self.widget.model_id}
-        bundle = self.widget._repr_mimebundle_()
-        shown = dict(bundle[0] if isinstance(bundle, tuple) else bundle)
-        display({**shown, "text/plain": repr(self), MIME: pointer}, raw=True)
-        self._companion = display(self.bundle(), raw=True, display_id=True)
+        self.screen.display()
 
     def close(self) -> None:
         """End the runs and take the widget away; the schedule stays."""
         self._unobserve()
         self.later.close()
         self.runs.close()
-        if self._widget is not None:
-            self._widget.close()
+        self.screen.hide()
         LABS.pop(self.id, None)
-
-
-MIME = "application/vnd.tvmlab.schedule+json"
-
-
-def widget_class() -> Any:
-    """Of anywidget, which is loaded only when a lab is shown."""
-    try:
-        from .widget import LabWidget
-    except ImportError as e:
-        raise MissingPackage(
-            "no-anywidget", f"the lab is shown by {e.name}, which is not installed", hint='pip install "tvmlab[lab]"'
-        ) from None
-    return LabWidget
-
-
-class MissingPackage(LabError, ImportError):
-    """A package that only the lab needs."""
 
 
 hooks.put("lab", Schedule)(lambda schedule: partial(Lab, schedule))

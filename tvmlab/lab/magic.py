@@ -42,6 +42,7 @@ from ..schedule.trace import Trace
 from ..view.diff import diff
 from ..view.frame import frame
 from .live import Live, chosen, evaluate, options, seen
+from .screen import cell_id
 
 TARGET = "tvmlab.live"
 KEPT = 200  # cells of a notebook whose labs are remembered
@@ -78,7 +79,7 @@ def run_cell(shell: Any, line: str, cell: str) -> None:
     if schedule is None:
         hint = "make one: s = te.create_schedule(C.op)"
         raise LabError("no-schedule", "this cell makes no schedule, and there is none called `s`", hint=hint)
-    show(lab_of(cell_id(shell) or name, schedule, name))
+    show(lab_of(cell_id() or name, schedule, name))
 
 
 def execute(shell: Any, cell: str) -> Any:
@@ -107,13 +108,6 @@ def _number(shell: Any) -> int:
             return found
         at = at.f_back
     return int(shell.execution_count)
-
-
-def cell_id(shell: Any) -> str:
-    """The id of the cell that runs, where the front end tells it."""
-    parent = shell.get_parent() if hasattr(shell, "get_parent") else {}
-    found = ((parent or {}).get("metadata") or {}).get("cellId")
-    return found if isinstance(found, str) else ""
 
 
 def lab_of(cell: str, schedule: Schedule, name: str) -> Any:

@@ -15,7 +15,7 @@ from ..core.error import LabError
 from ..face import recipes
 from ..face.api import as_target
 from ..face.document import Document
-from ..face.verdict import UNKNOWN, judge
+from ..face.verdict import ILLEGAL, UNKNOWN, judge
 from ..view import actions, acts, diff, drops, frame, passes, pictures, preview, sources, steps
 from ..view.card import card
 from ..view.payload import Reply, Request
@@ -59,11 +59,14 @@ def apply(lab: Any, request: Request) -> None:
 
 def take(lab: Any, primitive: str, args: dict[str, Any], sure: bool = True) -> Any:
     """Take a step, or all steps of a recipe. One that may be wrong is taken only by who is `sure`."""
-    if primitive.startswith(recipes.PREFIX):
-        return _take_recipe(lab, primitive, args)
-    found = judge(lab.schedule.trace, primitive, args)
+    recipe = primitive.startswith(recipes.PREFIX)
+    found = (recipes.judge if recipe else judge)(lab.schedule.trace, primitive, args)
+    if found.kind == ILLEGAL:
+        raise found.error or LabError("illegal", found.reason)
     if found.kind == UNKNOWN and not sure:
         raise LabError("not-sure", found.reason, hint="apply it once more to take it all the same")
+    if recipe:
+        return _take_recipe(lab, primitive, args)
     made = lab.document.apply(primitive, args, evidence=found.kind)
     lab.say(f"Step {lab.step}: {lab.document.entries[lab.step - 1].label}.", "good")
     return made
@@ -202,7 +205,7 @@ def start(lab: Any, request: Request) -> None:
 
 @handles("preview")
 def ghost(lab: Any, request: Request) -> Any:
-    return preview.preview(lab.schedule, request["act"])
+    return preview.preview(lab.schedule, request["act"], lab.machine)
 
 
 @handles("verdict")

@@ -36,7 +36,7 @@ from .comparing import Why, compared
 from .process import join, leave
 
 TRIAL = "tvmlab.face.trial"
-KEPT = 60  # rows; the pinned one stays
+KEPT = 40  # rows; the pinned one stays
 SHOWN = ("target", "threads", "repeats", "limit", "seed", "rtol", "inputs")
 COMPARE, ABLATE = "compare", "ablate"  # what `cancel` calls them by
 ABLATION_ROUNDS = 15
@@ -150,7 +150,9 @@ class Runs:
         """Options of the runs that follow. A bad one is refused with what is legal."""
         chosen = self._chosen(values)
         if chosen.inputs == "given" and self._given is None:
-            raise OptionError("option", "no arrays were given", legal=["random"], hint="give them first: A, B by name")
+            raise OptionError(
+                "option", "no arrays were given", legal=["random"], hint='lab.runs.give({"A": a}) gives them'
+            )
         self._options = chosen
         self._tell()
 
@@ -292,7 +294,10 @@ class Runs:
 
     def seconds_of(self, trace: Trace) -> float | None:
         """The last measured time of a trace, wherever it stood."""
-        key = fingerprint(trace)
+        try:
+            key = fingerprint(trace)
+        except LabError:  # it cannot be saved, so it was not run either
+            return None
         with self._lock:
             return next((r["seconds"] for r in self._rows if r["trace"] == key and r["state"] == "done"), None)
 

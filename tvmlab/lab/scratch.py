@@ -1,9 +1,10 @@
 """Running text that is only being typed: in a namespace of its own, for a short time, without a trace left behind.
 
 What is protected: the notebook's variables (assignments go to a copy), its schedules with their histories, its lists,
-dicts and sets that the text names (copied first), its labs (not to be had), its files, processes and connections
-(refused), its output (thrown away). What is not: the insides of other objects, such as arrays and instances of your
-classes, and what functions of the notebook do to such objects; a module that is imported stays imported.
+dicts and sets that the text names (copied first, up to 10,000 elements), its labs (not to be had), its files,
+processes and connections (refused), its output (thrown away). What is not: the insides of other objects, such as arrays
+and instances of your classes, and what functions of the notebook do to such objects and to lists and dicts; a module
+that is imported stays imported.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from ..face.sandbox import trying
 
 R = TypeVar("R")
 TYPED = "<typed>"  # the file name of the text
-MOST = 10_000  # elements of a container that is copied
+MOST = 10_000  # things that are copied
 AGAIN = 0.05  # seconds until a text that caught its end is ended again
 
 _on: ContextVar[bool] = ContextVar("tvmlab_scratch", default=False)
@@ -73,16 +74,34 @@ def _copy_of(value: Any, memo: dict[int, Any], name: str) -> Any:
     if isinstance(value, Schedule):
         return forked(value)
     if isinstance(value, (StageHandle, GroupHandle)):
-        return type(value)(_copy(value.schedule, memo, name), value.index)
+        made = object.__new__(type(value))  # of a stage that is gone too, which says so when it is used
+        made.__dict__.update(value.__dict__, schedule=_copy(value.schedule, memo, name))
+        return made
     if isinstance(value, Document):
         return _copy(value.schedule, memo, name).history
-    if type(value) in (list, tuple, set, frozenset) and len(value) <= MOST:
-        return type(value)(_copy(x, memo, name) for x in value)
-    if type(value) is dict and len(value) <= MOST:
-        return {k: _copy(v, memo, name) for k, v in value.items()}
+    if type(value) in CONTAINERS and len(value) + len(memo) <= MOST:
+        return _copy_in(value, memo, name)
     if type(value).__module__.startswith("tvmlab.lab"):
         return _NotNow(name)
     return value
+
+
+CONTAINERS = (list, tuple, set, frozenset, dict)
+
+
+def _copy_in(value: Any, memo: dict[int, Any], name: str) -> Any:
+    """A container with copies in it; one that contains itself contains itself again."""
+    if type(value) is list:
+        listed: list[Any] = []
+        memo[id(value)] = listed
+        listed.extend(_copy(x, memo, name) for x in value)
+        return listed
+    if type(value) is dict:
+        keyed: dict[Any, Any] = {}
+        memo[id(value)] = keyed
+        keyed.update((k, _copy(v, memo, name)) for k, v in value.items())
+        return keyed
+    return type(value)(_copy(x, memo, name) for x in value)
 
 
 def forked(s: Schedule) -> Schedule:

@@ -34,7 +34,7 @@ from .child import read_frame, record, write_frame
 
 Kind = Literal["done", "error", "memory", "crash", "timeout", "cancelled", "lost"]
 FORKS = hasattr(os, "fork") and sys.platform != "darwin"
-NOT_STARTED = (OSError, EOFError, TimeoutError, subprocess.SubprocessError)
+NOT_STARTED = (OSError, EOFError, TimeoutError, RuntimeError, subprocess.SubprocessError)
 PRELOAD = ("tvmlab.face.trial", "tvmlab.target.llvm", "tvmlab.target.interp", "numba")
 START_LIMIT = 120.0  # seconds for the first process to import everything
 BOOT = "import sys, json; a = json.loads(sys.argv[1]); sys.path[:] = a['path']; import {0} as c; c.{1}(a)"
@@ -83,10 +83,9 @@ class Worker:
         self._child: _Child | None = None
         self._nursery: _Nursery | None = None
         self._stop: threading.Event | None = None  # of the job that runs
-        self._closed = False
         self._owner = os.getpid()
-        self._made: list[Any] = []  # what has to be ended with us
-        self._finalizer = weakref.finalize(self, _end_all, self._made, os.getpid())
+        self._life = _Life()
+        self._finalizer = weakref.finalize(self, self._life.end, os.getpid())
 
     # ------------------------------------------------------------ acting
 
@@ -156,7 +155,7 @@ class Worker:
 
     def close(self) -> None:
         """End the processes. A job that runs comes back as cancelled; later ones are lost."""
-        self._closed = True
+        self._life.over = True
         self.cancel()
         with self._turn:
             self._drop(all=True)
@@ -170,16 +169,16 @@ class Worker:
 
     def _ready(self) -> _Child:
         """The child, made if there is none alive."""
-        if self._closed:
+        if self._life.over:
             raise OSError("the worker is closed")
         if self._owner != os.getpid():  # a fork of the process that made the children: they are not ours
             self._owner, self._child, self._nursery = os.getpid(), None, None
-            self._made.clear()
+            self._life.made.clear()
         if self._child is not None and not self._child.alive:
             self._drop()
         if self._child is None:
             child = self._made_child()
-            self._made.append(child)
+            self._life.add(child)
             with self._guard:
                 self._child = child
             child.wait_until_up()
@@ -192,7 +191,7 @@ class Worker:
             self._drop(all=True)
         if self._nursery is None:
             self._nursery = _Nursery(self.preload)
-            self._made.append(self._nursery)
+            self._life.add(self._nursery)
         return self._nursery.child(self.memory)
 
     def _drop(self, all: bool = False) -> None:
@@ -203,7 +202,7 @@ class Worker:
         for thing in gone:
             if thing is not None:
                 thing.close()
-                self._made.remove(thing)
+                self._life.remove(thing)
 
     def _talk(self, child: _Child, what: Any, progress: Callable[[Any], None] | None, stop: threading.Event) -> Outcome:
         """Send a job and wait for its end."""
@@ -256,11 +255,28 @@ def usual_memory() -> int:
     return int(total * 0.75)
 
 
-def _end_all(made: list[Any], owner: int) -> None:
-    """At the end of a worker, and of this process (not of one forked from it)."""
-    if os.getpid() == owner:
-        for thing in made:
-            thing.close()
+class _Life:
+    """The processes that have to end with a worker, and whether it is over: a thread may be about to start one."""
+
+    def __init__(self) -> None:
+        self.made: list[Any] = []
+        self.over = False
+
+    def add(self, process: Any) -> None:
+        self.made.append(process)
+        if self.over:
+            process.close()
+            raise OSError("the worker is closed")
+
+    def remove(self, process: Any) -> None:
+        self.made[:] = [p for p in self.made if p is not process]
+
+    def end(self, owner: int) -> None:
+        """At the end of a worker, and of the process that has it (not of one forked from that)."""
+        self.over = True
+        if os.getpid() == owner:
+            for process in list(self.made):
+                process.close()
 
 
 # ---------------------------------------------------------------- processes
@@ -343,7 +359,7 @@ def _command(entry: str, **what: Any) -> list[str]:
     if not sys.executable:
         raise OSError("this Python does not say where its program is")
     given = json.dumps({"path": [str(p) for p in sys.path], **what})
-    return [sys.executable, "-c", BOOT.format(f"{__package__}.child", entry), given]
+    return [sys.executable, "-P", "-c", BOOT.format(f"{__package__}.child", entry), given]
 
 
 def _started(memory: int, preload: list[str]) -> _Child:
@@ -399,9 +415,6 @@ class _Nursery:
         return int(answer)
 
     def close(self) -> None:
+        self.process.kill()  # at once: it may still be importing, and there is nothing in it to lose
+        self.process.wait(10)
         self.socket.close()
-        try:
-            self.process.wait(2)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait(5)

@@ -152,6 +152,7 @@ class Group:
     index: int
     parent: int | None = None
     attach: Attach = ROOT
+    key: object = field(default_factory=object)  # stays with the group, whatever its number
 
 
 @dataclass(frozen=True, eq=False)

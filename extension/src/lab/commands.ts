@@ -65,6 +65,7 @@ function addLabCommands(app: JupyterFrontEnd, labs: ILabs): void {
       label: () => withReason(label, obstacle()),
       caption: () => withReason(what, obstacle()),
       execute: async () => {
+        await labs.line?.connect(); // a lab that was just shown may not be listed yet
         const reason = obstacle();
         if (reason) acts.say(`${label}: ${reason}.`);
         else await run(labs.current!);
@@ -84,7 +85,8 @@ function addOpen(app: JupyterFrontEnd, labs: ILabs, tabs: Tabs): void {
   app.commands.addCommand(commands.open, {
     label: (args) => withReason("Open in a Tab", found(args) ? "" : NO_LAB),
     caption: "Shows the lab beside the notebook: a second view of the same one.",
-    execute: (args) => {
+    execute: async (args) => {
+      if (!found(args)) await labs.line?.connect();
       const where = found(args);
       if (where) tabs.open(where);
       else acts.say(`Open in a Tab: ${NO_LAB}.`);
@@ -116,6 +118,7 @@ function addNotebookCommands(app: JupyterFrontEnd, labs: ILabs, tracker: INotebo
     icon: (args) => (args.toolbar ? labIcon : undefined),
     isVisible: (args) => !args.toolbar || alive(),
     execute: async () => {
+      await labs.line?.connect();
       if (labs.line && alive()) await acts.snapshot(labs.line);
       else acts.say(`Snapshot All Labs: ${NO_LAB}.`);
     },

@@ -39,7 +39,8 @@ export class Line {
   readonly changed = new Signal<this, void>(this);
   labs: LabInfo[] = [];
   private comm: Kernel.IComm | null = null;
-  private connecting = false;
+  private connecting: Promise<void> | null = null;
+  private first: (() => void) | null = null; // called with the first list of labs
   private last = 0;
   private readonly waiting = new Map<number, (answer: Answer) => void>();
 
@@ -54,21 +55,25 @@ export class Line {
   }
 
   /** Opens the comm where the kernel has a lab of this notebook. A kernel that never saw tvmlab is not bothered. */
-  async connect(): Promise<void> {
+  connect(): Promise<void> {
+    if (this.comm && !this.connecting) return Promise.resolve();
+    this.connecting ??= this.find()
+      .catch(() => {}) // the kernel went away meanwhile: the next one is tried again
+      .finally(() => (this.connecting = null));
+    return this.connecting;
+  }
+
+  private async find(): Promise<void> {
     const kernel = this.panel.sessionContext.session?.kernel;
-    if (!kernel || this.comm || this.connecting || this.panel.isDisposed) return;
+    if (!kernel || this.panel.isDisposed) return;
     const shown = pointers(this.panel);
     if (!shown.length) return;
-    this.connecting = true;
-    try {
-      const { content } = await kernel.requestCommInfo({ target_name: WIDGETS });
-      const there = content.status === "ok" && shown.some((model) => Object.hasOwn(content.comms, model));
-      if (there && !kernel.isDisposed) this.open(kernel);
-    } catch {
-      // The kernel went away meanwhile: the next one is tried again.
-    } finally {
-      this.connecting = false;
-    }
+    const { content } = await kernel.requestCommInfo({ target_name: WIDGETS });
+    const there = content.status === "ok" && shown.some((model) => Object.hasOwn(content.comms, model));
+    if (!there || kernel.isDisposed) return;
+    const listed = new Promise<void>((resolve) => (this.first = resolve));
+    this.open(kernel);
+    await listed;
   }
 
   /** The kernel's answer; a refusal is an answer with `error`. */
@@ -100,11 +105,18 @@ export class Line {
     this.waiting.delete(answer.re);
     if (!answer.labs) return;
     this.labs = answer.labs;
+    this.listed();
     this.changed.emit();
+  }
+
+  private listed(): void {
+    this.first?.();
+    this.first = null;
   }
 
   private drop(): void {
     const had = this.comm !== null;
+    this.listed();
     this.comm = null;
     this.labs = [];
     this.waiting.forEach((resolve) => resolve({ re: -1, error: GONE }));

@@ -30,7 +30,8 @@ export function complaint(data: unknown): string {
   const records = ["head", "history", "frame", "actions", "runs", "message", "story"];
   const missing = records.filter((name) => !isRecord(state[name]));
   const arrays: [string, string][] = [["history", "steps"], ["frame", "tree"], ["frame", "loops"], ["story", "frames"]];
-  const wrong = arrays.filter(([trait, name]) => !Array.isArray((state[trait] as Record<string, unknown>)?.[name]));
+  const there = arrays.filter(([trait]) => !missing.includes(trait));
+  const wrong = there.filter(([trait, name]) => !Array.isArray((state[trait] as Record<string, unknown>)[name]));
   if (missing.length || wrong.length || !Array.isArray(state.selection)) {
     return `This saved lab is damaged: ${[...missing, ...wrong.map((w) => w.join("."))].join(", ")} cannot be read.`;
   }

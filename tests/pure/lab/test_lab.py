@@ -178,3 +178,30 @@ def test_hostile_names_stay_text():
     assert "<script>alert" not in page
     assert "<script>alert" not in made.bundle()["text/html"]
     made.close()
+
+
+def test_an_observer_that_fails_is_said_and_stops_nothing(lab):
+    heard = []
+    lab.observe(lambda x: 1 / 0)
+    lab.observe(lambda x: heard.append(x.step))
+    with pytest.warns(UserWarning, match="ZeroDivisionError"):
+        lab.apply("split", "C.i", factor=4)
+    assert heard == [1]
+
+
+def test_a_lab_lives_as_long_as_somebody_holds_it():
+    import gc
+
+    from tvmlab.lab.app import LABS
+
+    A = te.placeholder((4, 4), name="A")
+    B = te.compute((4, 4), lambda i, j: A[i, j] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    made = Lab(s)
+    name = made.id
+    assert name in LABS
+    made.runs.close()
+    del made
+    gc.collect()
+    assert name not in LABS
+    s[B].split(s[B].op.axis[0], 2)  # nobody listens any more

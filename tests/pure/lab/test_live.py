@@ -91,6 +91,21 @@ def test_nothing_of_the_notebook_changes(notebook, text):
     assert notebook["numbers"] == [1, [2]] and notebook["table"] == {"a": [1]} and notebook["both"] == [s]
 
 
+def test_handles_of_what_is_gone_are_no_harm_until_they_are_used(notebook):
+    exec("cache = s[s.cache_write(C, 'local')]\ngroup = s.create_group(C, A)\ns.undo(2)", notebook)
+    assert evaluate("s[C].unroll(ii)", notebook).problem is None
+    assert "is gone" in evaluate("cache.compute_inline()", notebook).problem.text
+    assert "is gone" in evaluate("group.compute_at(s[C], i)", notebook).problem.text
+
+
+def test_containers_that_contain_themselves_or_very_much(notebook):
+    exec("loop = [s]\nloop.append(loop)\nwhole = {'s': s, 'l': loop}", notebook)
+    notebook["many"] = [[0] * 100 for _ in range(1000)]
+    live = evaluate("loop[1][1][0][C].unroll(ii)\nwhole['l'].clear()\nlen(many)", notebook)
+    assert live.problem is None and last(live).startswith("s[C].unroll(")
+    assert len(notebook["loop"]) == 2 and len(notebook["s"].trace) == 1
+
+
 def test_a_function_that_changes_the_notebooks_schedule_is_told_to_wait(notebook):
     problem = evaluate("helper()", notebook).problem
     assert "this schedule belongs to the notebook" in problem.text

@@ -2,13 +2,14 @@
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { LineText } from "../ui/lines";
+import type { Listing } from "./listing";
 import type { Shown } from "./rows";
 import { reveal, span } from "./window";
 
 export const HEIGHT = 20; // pixels of a line; the style sheet says the same
 
 interface Props {
-  rows: Shown[];
+  list: Listing;
   label: string;
   id: string;
   cursor: number;
@@ -20,14 +21,13 @@ interface Props {
   wrap: boolean;
   stepTitle: (step: number) => string;
   onPick: (row: number, event: MouseEvent) => void;
-  onFold: (row: number) => void;
   onHover: (id: string) => void;
   box: RefObject<HTMLDivElement | null>;
-  canFold: (row: number) => boolean;
 }
 
 export function Lines(props: Props) {
-  const { rows, box, wrap } = props;
+  const { box, wrap } = props;
+  const { rows } = props.list;
   const [top, setTop] = useState(0);
   const [seen, setSeen] = useState(400);
   useLayoutEffect(() => {
@@ -59,8 +59,8 @@ export function Lines(props: Props) {
       onScroll={(e) => setTop(e.currentTarget.scrollTop)}
       onClick={(event) => {
         const row = at(event);
-        if (row < 0) return;
-        if ((event.target as Element).closest("[data-fold]")) props.onFold(row);
+        if (row < 0 || String(getSelection())) return; // text was selected, to be copied
+        if ((event.target as Element).closest("[data-fold]")) props.list.fold(row);
         else props.onPick(row, event);
       }}
       onPointerOver={(event) => {
@@ -81,7 +81,7 @@ export function Lines(props: Props) {
 }
 
 function Row({ row, at, props }: { row: Shown; at: number; props: Props }) {
-  const shared = { id: `${props.id}-${at}`, role: "option", "data-row": at, "aria-posinset": at + 1, "aria-setsize": props.rows.length } as const;
+  const shared = { id: `${props.id}-${at}`, role: "option", "data-row": at, "aria-posinset": at + 1, "aria-setsize": props.list.rows.length } as const;
   const here = at === props.cursor ? " tvl-cursor" : "";
   if (row.kind === "gap")
     return (
@@ -95,7 +95,7 @@ function Row({ row, at, props }: { row: Shown; at: number; props: Props }) {
   if (selected) classes.push("tvl-line-selected");
   if (line.id !== undefined && line.id === props.hover) classes.push("tvl-line-hover");
   const fresh = line.s !== undefined && line.s > 0 && line.s === props.at;
-  const foldable = hides > 0 || props.canFold(at);
+  const foldable = hides > 0 || props.list.canFold(at);
   return (
     <div {...shared} class={classes.join(" ")} aria-selected={selected}>
       <span class="tvl-line-number" aria-hidden="true">

@@ -27,7 +27,7 @@ export function useKinds(store: Store): Kind[] {
     };
   }, [store, target, acting]);
   const others = kinds.filter((k) => k.kind !== "loops");
-  return [LOOPS, ...others, ...(acting ? [PASSES] : [])];
+  return [LOOPS, ...others, ...(store.live ? [PASSES] : [])];
 }
 
 function listed(data: unknown): Kind[] {
@@ -50,7 +50,7 @@ export function useText(store: Store, kind: string): Text {
   const key = `${frame.key}\n${store.head.value.target}\n${kind}`;
   const answer = useAnswer<SourceText>(store, kind === "loops" || kind === "passes" ? "" : key, { kind: "source", what: kind });
   if (kind === "loops") return { lines: frame.loops, note: frame.notes.join("\n"), error: frame.error ?? null, stale: false };
-  if (!store.acting.value) return saved(store, kind);
+  if (!store.live) return saved(store, kind);
   const { lines = [], note = "", error = null } = answer.data ?? {};
   return { lines, note, error: error ?? answer.card, stale: answer.stale };
 }
@@ -62,8 +62,8 @@ function saved(store: Store, kind: string): Text {
   return { lines: last ? (text?.lines ?? []) : [], note, error: last ? (text?.error ?? null) : null, stale: false };
 }
 
-export function usePasses(store: Store, on: boolean): { passes: Pass[]; card: Card | null; stale: boolean } {
-  const key = on ? `${store.shown.value.key}\n${store.head.value.target}\npasses` : "";
+export function usePasses(store: Store): { passes: Pass[]; card: Card | null; stale: boolean } {
+  const key = `${store.shown.value.key}\n${store.head.value.target}\npasses`;
   const { data, card, stale } = useAnswer<Pass[]>(store, key, { kind: "passes" });
   return { passes: Array.isArray(data) ? data : [], card, stale };
 }
@@ -97,7 +97,7 @@ export function useAnswer<T>(store: Store, key: string, request: { kind: "source
   if (have) before.current = { what, reply: have };
   const reply = have ?? (before.current?.what === what ? before.current.reply : null);
   const bad = reply && !reply.ok ? (reply.card ?? LOST) : null;
-  return { data: reply?.ok ? (reply.data as T) : null, card: bad, stale: !have && key !== "" };
+  return { data: reply?.ok ? (reply.data as T) : null, card: bad, stale: !have && key !== "" && store.acting.value };
 }
 
 const LOST: Card = { title: "", text: "There is no answer for this.", where: [], clash: "", moves: [], legal: [], hint: "", code: "" };

@@ -162,15 +162,15 @@ const ABOUT = new Map([
 ]);
 
 function usePicture(store: Store, kind: string) {
-  const { frame, head, at, history, host, acting } = store;
+  const { head, at, history, host, live, shown } = store;
   const local = kind === METRICS.kind;
-  const key = `${(acting.value ? frame : store.shown).value.key}\n${head.value.machine}\n${runsKey(store, kind)}\n${kind}`;
-  const answer = useAnswer<Picture>(store, local || !acting.value ? "" : key, { kind: "picture", what: kind });
+  const key = `${shown.value.key}\n${head.value.machine}\n${runsKey(store, kind)}\n${kind}`;
+  const { data, card, stale } = useAnswer<Picture>(store, local || !live ? "" : key, { kind: "picture", what: kind });
   if (local) return { picture: null, card: null, stale: false, note: "" };
-  if (acting.value) return { picture: answer.data, card: answer.card, stale: answer.stale, note: "" };
-  const saved = host.document?.pictures.find((p) => p.kind === kind) ?? answer.data;
+  if (live) return { picture: data, card, stale, note: "" };
+  const saved = host.document?.pictures.find((p) => p.kind === kind) ?? null;
   const note = at.value === history.value.cursor ? "" : "This picture was saved for the last step only.";
-  return { picture: saved ?? null, card: null, stale: false, note };
+  return { picture: saved, card: null, stale: false, note };
 }
 
 /** Measured points are part of a roofline: it is drawn again when a run is done. */

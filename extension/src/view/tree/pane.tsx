@@ -1,5 +1,5 @@
 // The schedule as a tree of loops: choose, fold, reorder, drag.
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useEscape, useKeys, type Bindings } from "../keys";
 import { useStore, type Store } from "../store";
 import { Button } from "../ui/button";
@@ -34,8 +34,8 @@ function Moves({ store }: { store: Store }) {
   const attrs = { tabIndex: -1 };
   return (
     <>
-      <Button kind="quiet" icon="up" label="Outward" hint="Alt+Up" off={off} attrs={attrs} onClick={() => loop && shift(store, loop.id, false)} />
-      <Button kind="quiet" icon="down" label="Inward" hint="Alt+Down" off={off} attrs={attrs} onClick={() => loop && shift(store, loop.id, true)} />
+      <Button kind="quiet" label="↑ Outward" hint="Alt+Up" off={off} attrs={attrs} onClick={() => loop && shift(store, loop.id, false)} />
+      <Button kind="quiet" label="↓ Inward" hint="Alt+Down" off={off} attrs={attrs} onClick={() => loop && shift(store, loop.id, true)} />
     </>
   );
 }
@@ -54,17 +54,14 @@ function Tree({ store, box, drag }: { store: Store; box: { current: HTMLDivEleme
     if (preview?.tree.length) return ghosts(rows, preview.tree);
     return visible(rows, tree, place.closed).map((i) => ({ row: rows[i]!, now: "kept" }));
   }, [rows, tree, place.closed, preview]);
-  const focus = index.has(place.focus) ? place.focus : (selection.find((id) => index.has(id)) ?? rows[0]?.id ?? "");
-  const inside = useRef(false);
-
-  useLayoutEffect(() => {
-    // The row that was acted on may be gone: what stands for it now gets the focus that it had.
-    if (inside.current && !box.current?.contains(document.activeElement)) focusRow(box.current, focus);
-  }, [rows]);
+  const here = () => box.current?.contains(document.activeElement);
+  // One row is the tab stop: where the focus was last, unless another pane has chosen something else since.
+  const kept = index.has(place.focus) && (here() || !selection.length || chosen.has(place.focus));
+  const focus = kept ? place.focus : (selection.find((id) => index.has(id)) ?? rows[0]?.id ?? "");
   useEffect(() => {
-    const row = !inside.current && selection[0] !== undefined ? rowOf(box.current, selection[0]) : undefined;
-    row?.scrollIntoView?.({ block: "nearest" });
+    if (!here() && selection[0] !== undefined) rowOf(box.current, selection[0])?.scrollIntoView?.({ block: "nearest" });
   }, [selection]);
+  useHover(store, box);
 
   const onKey = (event: KeyboardEvent): boolean => {
     const at = (event.target as HTMLElement).closest<HTMLElement>("[role=treeitem]")?.dataset.id;
@@ -73,7 +70,7 @@ function Tree({ store, box, drag }: { store: Store; box: { current: HTMLDivEleme
     if (next === null) return false;
     if (next !== true) {
       setPlace(next);
-      if (next.focus !== at) requestAnimationFrame(() => focusRow(box.current, next.focus));
+      if (next.focus !== at) focusRow(box.current, next.focus); // at once: the next key may come before the next frame
     }
     return true;
   };
@@ -102,8 +99,8 @@ function Tree({ store, box, drag }: { store: Store; box: { current: HTMLDivEleme
       aria-label="Schedule"
       aria-multiselectable="true"
       onClick={onClick}
-      onFocusIn={() => (inside.current = true)}
-      onFocusOut={(e) => e.relatedTarget && (inside.current = false)}
+      onPointerOver={(event) => (store.hover.value = (event.target as Element).closest<HTMLElement>("[data-id]")?.dataset.id ?? "")}
+      onPointerLeave={() => (store.hover.value = "")}
       onPointerDown={drag.down}
       onPointerMove={drag.move}
       onPointerUp={drag.up}
@@ -177,6 +174,16 @@ function bindings(run: (event: KeyboardEvent) => boolean, store: Store): Binding
   all["Enter"] = run;
   for (const { key, label } of store.actions.value.items) if (key) all[key] = { does: label, run };
   return all;
+}
+
+/** Marks the row of what is pointed at in another pane; without drawing all rows again. */
+function useHover(store: Store, box: { current: HTMLElement | null }): void {
+  const id = store.hover.value;
+  useEffect(() => {
+    const row = id ? rowOf(box.current, id) : undefined;
+    row?.classList.add("tvl-hot");
+    return () => row?.classList.remove("tvl-hot");
+  }, [id]);
 }
 
 function rowOf(box: HTMLElement | null, id: string): HTMLElement | undefined {

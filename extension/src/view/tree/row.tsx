@@ -39,15 +39,16 @@ export function RowView({ ghost, open, selected, focus, drop, over, below, held,
       aria-level={real ? row.level + 1 : undefined}
       aria-expanded={real ? open : undefined}
       aria-selected={real ? selected : undefined}
-      aria-label={real ? row.spoken : undefined}
       tabIndex={real ? (focus ? 0 : -1) : undefined}
     >
-      <span class="tvl-t-twisty" data-twisty={open === undefined ? undefined : true} aria-hidden="true">
+      {real && <span class="tvl-hidden">{row.spoken}</span>}
+      <span class="tvl-t-seen" aria-hidden="true">
+      <span class="tvl-t-twisty" data-twisty={open === undefined ? undefined : true}>
         {open === undefined ? "" : open ? "▾" : "▸"}
       </span>
-      {live && row.kind !== "input" && <span class="tvl-t-handle" data-handle aria-hidden="true">⠿</span>}
+      {live && row.kind !== "input" && <span class="tvl-t-handle" data-handle>⠿</span>}
       <span class="tvl-t-name" title={row.id}>
-        {now === "added" ? <b aria-hidden="true">+ </b> : now === "removed" ? <b aria-hidden="true">− </b> : null}
+        {now === "added" ? <b>+ </b> : now === "removed" ? <b>− </b> : null}
         {row.name}
         {row.reduce && <span class="tvl-t-sum" title="carries a sum or another reduction">Σ</span>}
       </span>
@@ -56,10 +57,11 @@ export function RowView({ ghost, open, selected, focus, drop, over, below, held,
         <span title={row.tail || undefined}>{row.extent}</span>
         {row.tail && <span class="tvl-t-tail" title={row.tail}>tail</span>}
         {live && real && row.kind === "loop" && row.n !== null && row.n > 1 && (
-          <span class="tvl-t-edge" data-edge title="drag to split" aria-hidden="true" />
+          <span class="tvl-t-edge" data-edge title="drag to split" />
         )}
       </span>
       <Chips row={row} before={before} />
+      </span>
     </div>
   );
 }

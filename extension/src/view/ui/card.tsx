@@ -25,7 +25,7 @@ export function CardView({ card, onMove, onShow, onClose, id }: Props) {
         </div>
       )}
       {said && <p class="tvl-pre">{said}</p>}
-      {loops.length > 0 && <pre class="tvl-card-loops">{loops.join("\n")}</pre>}
+      {loops.length > 0 && <pre class="tvl-card-loops" tabIndex={0}>{loops.join("\n")}</pre>}
       {card.clash && <p class="tvl-pre tvl-soft-text">{card.clash}</p>}
       {card.where.length > 0 && onShow && (
         <p>

@@ -9,9 +9,9 @@ export function DataTable({ table, onPick }: { table: Table; onPick?: (id: strin
         <caption>{table.title}</caption>
         <thead>
           <tr>
-            {table.head.map((h, i) => (
+            {table.head.map((name, i) => (
               <th key={i} scope="col" class={numbers[i] ? "tvl-number" : ""}>
-                {h}
+                {name || <span class="tvl-hidden">what</span>}
               </th>
             ))}
           </tr>

@@ -1,0 +1,162 @@
+"""What of a lab is on a screen: the widget, which follows every change, and the still copy under it.
+
+What is looked at is sent at once. Verdicts, the packed history and the still copy follow when there is time.
+"""
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+from ..core.error import LabError
+from ..schedule.trace import Trace
+from ..view import actions, frame, payload, still, story
+from . import panel, requests
+
+MIME = "application/vnd.tvmlab.schedule+json"
+QUIET = 2.0  # seconds without an act until the still copy in the notebook is written anew
+SOON = 0.4  # until the packed history follows
+SLICE = 0.02  # seconds of verdicts between two looks at what else there is to do
+CELLS: weakref.WeakValueDictionary[str, Screen] = weakref.WeakValueDictionary()  # by the cell it was last shown under
+
+
+class MissingPackage(LabError, ImportError):
+    """A package that only the lab's widget needs."""
+
+
+class Screen:
+    """Of one lab. `widget`: None until the lab is shown."""
+
+    def __init__(self, lab: Any) -> None:
+        self.lab = lab
+        self.widget: Any = None
+        self.companion: Any = None
+
+    def open(self) -> Any:
+        """The widget, made when it is first asked for. Needs `pip install "tvmlab[lab]"`."""
+        if self.widget is None:
+            self.widget = widget_class()(lambda request: requests.answer(self.lab, request), **self.lab.state())
+        return self.widget
+
+    # ------------------------------------------------------------ following the lab
+
+    def changed(self) -> None:
+        """Bring the widget up to date."""
+        if self.widget is None:
+            return
+        lab = self.lab
+        with self.widget.hold_sync():
+            self.widget.head = lab.head()
+            self.widget.history = lab.history()
+            self.widget.frame = lab.frame
+            self.widget.selection = list(lab.selection)
+            self.widget.message = lab.said
+            self.widget.runs = lab.runs.payload()
+        lab.later("actions", 0, self._actions)
+        lab.later("story", SOON, self._story)
+        lab.later("still", QUIET, self.snapshot)
+
+    def runs_changed(self) -> None:
+        if self.widget is None:
+            return
+        with self.widget.hold_sync():
+            self.widget.runs = self.lab.runs.payload()
+            self.widget.head = self.lab.head()
+            self.widget.history = self.lab.history()
+
+    def typed(self, trace: Trace | None) -> None:
+        """Show what is being typed in the cell above, as far as it goes; None: what is."""
+        if trace is None or self.widget is None:
+            self.changed()
+            return
+        with self.widget.hold_sync():
+            self.widget.frame = frame.frame(trace)
+            self.widget.message = self.lab.said
+
+    def _actions(self) -> None:
+        """Judge what may be done, a few verdicts at a time, so that whoever asks meanwhile is answered."""
+        self._judge(actions.actions_iter(self.lab.schedule, self.lab.selection), [])
+
+    def _judge(self, todo: Iterator[payload.Action], done: list[payload.Action]) -> None:
+        until = time.perf_counter() + SLICE
+        for item in todo:
+            done.append(item)
+            if time.perf_counter() > until:
+                self.lab.later("actions", 0, lambda: self._judge(todo, done))
+                return
+        if self.widget is not None:
+            self.widget.actions = {
+                "ids": list(self.lab.selection), "frame": self.lab.frame["key"], "items": actions.in_order(done),
+            }  # fmt: skip
+
+    def _story(self) -> None:
+        if self.widget is not None:
+            self.widget.story = story.story(self.lab.document)
+
+    # ------------------------------------------------------------ in a notebook
+
+    def display(self) -> None:
+        """The widget, and the still copy as an output of its own. What the same cell showed before is taken away."""
+        from IPython.display import display
+
+        panel.listen()
+        self._take_the_place()
+        pointer: payload.Pointer = {"schema": payload.SCHEMA, "live": self.open().model_id}
+        bundle = self.widget._repr_mimebundle_()
+        shown = dict(bundle[0] if isinstance(bundle, tuple) else bundle)
+        display({**shown, "text/plain": repr(self.lab), MIME: pointer}, raw=True)
+        self.companion = display(self.bundle(), raw=True, display_id=True)
+        self.lab.later("warm", QUIET, self.lab.runs.warm)  # the process of the runs is there when it is asked for
+
+    def _take_the_place(self) -> None:
+        """A cell that is run again shows a new lab: the widget it had would stay in the kernel and in the panel."""
+        cell = cell_id()
+        before = CELLS.get(cell)
+        if before is not None and before is not self:
+            before.hide()
+        if cell:
+            CELLS[cell] = self
+
+    def hide(self) -> None:
+        """Take the widget away; the lab can be shown again."""
+        for name in ("actions", "story", "still", "warm"):
+            self.lab.later.cancel(name)
+        if self.widget is not None:
+            self.widget.close()
+        self.widget = self.companion = None
+
+    def snapshot(self) -> None:
+        """Write the still copy in the notebook anew, now."""
+        self.lab.later.cancel("still")
+        if self.companion is not None:
+            self.companion.update(self.bundle(), raw=True)
+
+    def bundle(self) -> dict[str, Any]:
+        """The still copy, for every kind of viewer."""
+        found = self.lab.saved()
+        if self.widget is not None:
+            found["model"] = self.widget.model_id
+        return {"text/plain": still.text(found), "text/html": still.card(found), MIME: found}
+
+
+def cell_id() -> str:
+    """The id of the cell that runs, where the front end tells it."""
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    parent = shell.get_parent() if shell is not None and hasattr(shell, "get_parent") else {}
+    found = ((parent or {}).get("metadata") or {}).get("cellId")
+    return found if isinstance(found, str) else ""
+
+
+def widget_class() -> Any:
+    """Of anywidget, which is loaded only when a lab is shown."""
+    try:
+        from .widget import LabWidget
+    except ImportError as e:
+        raise MissingPackage(
+            "no-anywidget", f"the lab is shown by {e.name}, which is not installed", hint='pip install "tvmlab[lab]"'
+        ) from None
+    return LabWidget
