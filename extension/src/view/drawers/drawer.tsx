@@ -1,6 +1,6 @@
 // The frame of a drawer: over the panes, never over the header; Esc closes it and gives the focus back.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { useEscape } from "../keys";
 import { useStore } from "../store";
 import { Boundary } from "../ui/boundary";
@@ -18,13 +18,14 @@ export function Drawer({ title, size = "small", foot, children }: Props) {
   const box = useRef<HTMLElement>(null);
   const close = () => (drawer.value = "");
   useEscape(true, close);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const had = document.activeElement;
     const first = box.current?.querySelector<HTMLElement>("[data-first]");
     (first ?? box.current)?.focus({ preventScroll: true });
     return () => {
-      const inside = box.current?.contains(document.activeElement) ?? document.activeElement === document.body;
-      if (inside && had instanceof HTMLElement && had.isConnected) had.focus({ preventScroll: true });
+      const now = document.activeElement;
+      const free = !now || now === document.body || box.current?.contains(now);
+      if (free && had instanceof HTMLElement && had.isConnected) had.focus({ preventScroll: true });
     };
   }, []);
   return (

@@ -18,13 +18,13 @@ export interface Opened {
   close(): void;
 }
 
-export async function openLab(answers: Record<string, (request: Request) => unknown> = {}): Promise<Opened> {
+/** `host`: another than the small lab of kernel.ts. */
+export async function openLab(answers: Record<string, (request: Request) => unknown> = {}, host = fakeHost(answers)): Promise<Opened> {
   globalThis.ResizeObserver ??= class {
     observe() {}
     unobserve() {}
     disconnect() {}
   };
-  const host = fakeHost(answers);
   const box = document.createElement("div");
   document.body.append(box);
   const close = mount(box, host);
