@@ -1,4 +1,5 @@
 // A lab in jsdom, with a kernel that answers from tables: press keys, click, look at what was asked.
+import type { Host } from "../host";
 import { mount } from "../mount";
 import type { Request } from "../payload";
 import { fakeHost, type FakeHost } from "./kernel";
@@ -18,16 +19,17 @@ export interface Opened {
   close(): void;
 }
 
-/** `host`: another than the small lab of kernel.ts. */
-export async function openLab(answers: Record<string, (request: Request) => unknown> = {}, host = fakeHost(answers)): Promise<Opened> {
+/** `other`: another host than the small lab of kernel.ts. */
+export async function openLab(answers: Record<string, (request: Request) => unknown> = {}, other?: Host): Promise<Opened> {
   globalThis.ResizeObserver ??= class {
     observe() {}
     unobserve() {}
     disconnect() {}
   };
+  const host = other && "asked" in other ? (other as FakeHost) : fakeHost(answers);
   const box = document.createElement("div");
   document.body.append(box);
-  const close = mount(box, host);
+  const close = mount(box, other ?? host);
   const root = box.firstElementChild as HTMLElement;
   const rest = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
   let stirred = 0; // what was drawn and asked so far
