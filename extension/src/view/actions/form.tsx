@@ -64,8 +64,6 @@ export function Form({ action, act, verdict, preview, id, onChange, onApply, onC
           sign !== "+" && reason && <p class={`tvl-reason tvl-tone-${sign === "x" ? "illegal" : unsure ? "unknown" : "noeffect"}`}>{reason}</p>
         )}
       </div>
-      {preview && sign !== "x" && <Deltas deltas={preview.deltas} />}
-      {sign !== "x" && action.owes.length > 0 && <p class="tvl-soft-text">Then still to do: {action.owes.join("; ")}</p>}
       <div class="tvl-row">
         <Button
           kind="main"
@@ -76,6 +74,8 @@ export function Form({ action, act, verdict, preview, id, onChange, onApply, onC
         />
         <Button label="Cancel" hint="Esc" onClick={onClose} />
       </div>
+      {preview && sign !== "x" && <Deltas deltas={preview.deltas} />}
+      {sign !== "x" && action.owes.length > 0 && <p class="tvl-soft-text">Then still to do: {action.owes.join("; ")}</p>}
     </form>
   );
 }

@@ -117,7 +117,7 @@ function Tree({ store, box, drag }: { store: Store; box: { current: HTMLDivEleme
             open={inner ? !place.closed.has(row.id) : undefined}
             selected={at >= 0 && chosen.has(row.id)}
             focus={at >= 0 && row.id === focus}
-            drop={held?.drops?.get(row.id)}
+            drop={held?.drops?.get(row.id)?.sign ?? store.lit.value?.get(row.id)}
             over={held?.over === row.id && held.row.id !== row.id}
             below={at > (index.get(held?.row.id ?? "") ?? 0)}
             held={held?.row.id === row.id}

@@ -1,6 +1,6 @@
 // One row of the tree, or its ghost.
 import type { Row } from "../payload";
-import type { Drop } from "./drag";
+import type { Sign } from "../ui/sign";
 import type { Ghost } from "./ghost";
 
 interface Props {
@@ -9,7 +9,8 @@ interface Props {
   open: boolean | undefined;
   selected: boolean;
   focus: boolean;
-  drop: Drop | undefined;
+  /** May it be dropped here, or is it a place to choose? */
+  drop: Sign | undefined;
   over: boolean;
   below: boolean;
   held: boolean;
@@ -27,7 +28,7 @@ export function RowView({ ghost, open, selected, focus, drop, over, below, held,
   if (selected) classes.push("tvl-t-selected");
   if (held) classes.push("tvl-t-held");
   if (fresh) classes.push("tvl-t-fresh");
-  if (drop) classes.push(`tvl-t-drop-${NAMES[drop.sign]}`);
+  if (drop && (now === "kept" || now === "changed")) classes.push(`tvl-t-drop-${NAMES[drop]}`);
   if (over) classes.push("tvl-t-over", onto ? "tvl-t-onto" : below ? "tvl-t-below" : "tvl-t-above");
   return (
     <div
