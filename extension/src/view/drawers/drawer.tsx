@@ -1,6 +1,6 @@
 // The frame of a drawer: over the panes, never over the header; Esc closes it and gives the focus back.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { useEscape } from "../keys";
 import { useStore } from "../store";
 import { Boundary } from "../ui/boundary";
@@ -18,15 +18,18 @@ export function Drawer({ title, size = "small", foot, children }: Props) {
   const box = useRef<HTMLElement>(null);
   const close = () => (drawer.value = "");
   useEscape(true, close);
-  useEffect(() => {
+  const first = () => box.current?.querySelector<HTMLElement>("[data-first]")?.focus({ preventScroll: true });
+  useLayoutEffect(() => {
     const had = document.activeElement;
-    const first = box.current?.querySelector<HTMLElement>("[data-first]");
-    (first ?? box.current)?.focus({ preventScroll: true });
+    box.current?.focus({ preventScroll: true });
     return () => {
-      const inside = box.current?.contains(document.activeElement) ?? document.activeElement === document.body;
-      if (inside && had instanceof HTMLElement && had.isConnected) had.focus({ preventScroll: true });
+      const now = document.activeElement;
+      const free = !now || now === document.body || box.current?.contains(now);
+      if (free && had instanceof HTMLElement && had.isConnected) had.focus({ preventScroll: true });
     };
   }, []);
+  // What the drawer begins with may come from the kernel, after its frame.
+  useEffect(() => void (document.activeElement === box.current && first()));
   return (
     <section class={`tvl-drawer tvl-drawer-${size}`} role="dialog" aria-label={title} data-pane="drawer" tabIndex={-1} ref={box}>
       <div class="tvl-bar">

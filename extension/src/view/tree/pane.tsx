@@ -70,7 +70,7 @@ function Tree({ store, box, drag }: { store: Store; box: { current: HTMLDivEleme
     if (next === null) return false;
     if (next !== true) {
       setPlace(next);
-      if (next.focus !== at) requestAnimationFrame(() => focusRow(box.current, next.focus));
+      if (next.focus !== at) focusRow(box.current, next.focus); // at once: the next key may come before the next frame
     }
     return true;
   };
