@@ -61,7 +61,8 @@ export function Form({ action, act, verdict, preview, id, onChange, onApply, onC
         {sign === "x" && verdict?.card ? (
           <CardView card={verdict.card} onMove={(move) => onApply(move.act, false)} />
         ) : (
-          sign !== "+" && reason && <p class={`tvl-reason tvl-tone-${sign === "x" ? "illegal" : unsure ? "unknown" : "noeffect"}`}>{reason}</p>
+          sign !== "+" &&
+          reason && <p class={`tvl-reason tvl-tone-${sign === "x" ? "illegal" : unsure ? "unknown" : "noeffect"}`}>{reason}</p>
         )}
       </div>
       <div class="tvl-row">

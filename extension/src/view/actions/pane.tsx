@@ -69,9 +69,20 @@ function Live({ store }: { store: Store }) {
 
   const tab = shown.some((item) => item.name === stop) ? stop : shown[0]?.name;
   return (
-    <Pane name="actions" title={titleOf(store, ids)} of={store.actions.value} tools={<Search value={search} label="Search actions" onInput={setSearch} onEnter={toFirst} />}>
+    <Pane
+      name="actions"
+      title={titleOf(store, ids)}
+      of={store.actions.value}
+      tools={<Search value={search} label="Search actions" onInput={setSearch} onEnter={toFirst} />}
+    >
       <div class={`tvl-actions${fresh ? "" : " tvl-stale"}`} ref={pane} aria-busy={!fresh}>
-        {!shown.length && <p class="tvl-empty">{items.length ? "No action is called like that." : "Choose a loop or a stage in the schedule to see what can be done with it."}</p>}
+        {!shown.length && (
+          <p class="tvl-empty">
+            {items.length
+              ? "No action is called like that."
+              : "Choose a loop or a stage in the schedule to see what can be done with it."}
+          </p>
+        )}
         {GROUPS.map(({ id, label }) => {
           const of = shown.filter((item) => item.group === id);
           return (
@@ -201,7 +212,10 @@ function bindings(
     ArrowDown: go(at + 1),
     Home: go(0),
     End: go(shown.length - 1),
-    "?": { does: "why: what speaks against the action, and what can be done instead", run: () => (shown[at] ? why(shown[at]) : false) },
+    "?": {
+      does: "why: what speaks against the action, and what can be done instead",
+      run: () => (shown[at] ? why(shown[at]) : false),
+    },
   };
   for (const action of shown) if (action.key) all[action.key] ??= () => start(action, "actions");
   return all;

@@ -85,7 +85,18 @@ test("keys that act stay inside, Shift+Enter and unused chords pass", async () =
 test("the places that an open form offers are lit in the tree", async () => {
   const items = lab.host.get("actions").items.map((item) =>
     item.name === "cache_write"
-      ? { ...item, params: [{ ...item.params[0]!, choices: [{ value: { axis: "C.j.outer" }, label: "j", sign: "+" as const }, { value: { axis: "C.i.outer" }, label: "i", sign: "x" as const }] }] }
+      ? {
+          ...item,
+          params: [
+            {
+              ...item.params[0]!,
+              choices: [
+                { value: { axis: "C.j.outer" }, label: "j", sign: "+" as const },
+                { value: { axis: "C.i.outer" }, label: "i", sign: "x" as const },
+              ],
+            },
+          ],
+        }
       : item,
   );
   lab.host.set("actions", { ...lab.host.get("actions"), items });

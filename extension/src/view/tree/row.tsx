@@ -44,24 +44,36 @@ export function RowView({ ghost, open, selected, focus, drop, over, below, held,
     >
       {real && <span class="tvl-hidden">{row.spoken}</span>}
       <span class="tvl-t-seen" aria-hidden="true">
-      <span class="tvl-t-twisty" data-twisty={open === undefined ? undefined : true}>
-        {open === undefined ? "" : open ? "▾" : "▸"}
-      </span>
-      {live && row.kind !== "input" && <span class="tvl-t-handle" data-handle>⠿</span>}
-      <span class="tvl-t-name" title={row.id}>
-        {now === "added" ? <b>+ </b> : now === "removed" ? <b>− </b> : null}
-        {row.name}
-        {row.reduce && <span class="tvl-t-sum" title="carries a sum or another reduction">Σ</span>}
-      </span>
-      <span class="tvl-t-extent">
-        {before && before.extent !== row.extent && <del>{before.extent}</del>}
-        <span title={row.tail || undefined}>{row.extent}</span>
-        {row.tail && <span class="tvl-t-tail" title={row.tail}>tail</span>}
-        {live && real && row.kind === "loop" && row.n !== null && row.n > 1 && (
-          <span class="tvl-t-edge" data-edge title="drag to split" />
+        <span class="tvl-t-twisty" data-twisty={open === undefined ? undefined : true}>
+          {open === undefined ? "" : open ? "▾" : "▸"}
+        </span>
+        {live && row.kind !== "input" && (
+          <span class="tvl-t-handle" data-handle>
+            ⠿
+          </span>
         )}
-      </span>
-      <Chips row={row} before={before} />
+        <span class="tvl-t-name" title={row.id}>
+          {now === "added" ? <b>+ </b> : now === "removed" ? <b>− </b> : null}
+          {row.name}
+          {row.reduce && (
+            <span class="tvl-t-sum" title="carries a sum or another reduction">
+              Σ
+            </span>
+          )}
+        </span>
+        <span class="tvl-t-extent">
+          {before && before.extent !== row.extent && <del>{before.extent}</del>}
+          <span title={row.tail || undefined}>{row.extent}</span>
+          {row.tail && (
+            <span class="tvl-t-tail" title={row.tail}>
+              tail
+            </span>
+          )}
+          {live && real && row.kind === "loop" && row.n !== null && row.n > 1 && (
+            <span class="tvl-t-edge" data-edge title="drag to split" />
+          )}
+        </span>
+        <Chips row={row} before={before} />
       </span>
     </div>
   );
