@@ -74,6 +74,16 @@ it("keys of the lab: steps, undo, redo, run, pin", async () => {
   expect(asked("jump")).toEqual([{ cursor: 5 }]);
 });
 
+it("Esc while something runs cancels it; what is open over it closes first", async () => {
+  await open();
+  lab.one(".tvl-film").focus();
+  await lab.press("?");
+  await lab.press("Escape");
+  expect(asked("cancel")).toEqual([]);
+  await lab.press("Escape");
+  expect(asked("cancel")).toEqual([{ what: "" }]);
+});
+
 it("? lists the keys, Esc closes the list and gives the focus back", async () => {
   await open();
   lab.one(".tvl-film").focus();
