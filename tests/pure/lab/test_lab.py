@@ -215,3 +215,13 @@ def test_the_end_of_a_run_is_said():
     assert ended({**row, "check": "wrong", "seconds": None})[1] == "bad"
     assert ended({**row, "state": "failed"}) == ("Run of step 3 failed: see Runs.", "bad")
     assert ended({**row, "state": "cancelled"}) == ("Run of step 3: cancelled.", "info")
+
+
+@pytest.mark.slow
+def test_a_chain_of_many_stages_is_judged_like_a_short_one():
+    """Deeper than Python's stack: each stage is an allocation inside the one before."""
+    y = te.placeholder((64, 64), name="A")
+    for _ in range(330):
+        y = te.compute((64, 64), lambda i, j: y[i, j] + 1.0, name="B")
+    s = te.create_schedule(y.op)
+    assert s.verdict("parallel", y, s[y].op.axis[0]).kind == "legal"

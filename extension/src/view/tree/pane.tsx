@@ -34,8 +34,8 @@ function Moves({ store }: { store: Store }) {
   const attrs = { tabIndex: -1 };
   return (
     <>
-      <Button kind="quiet" icon="up" label="Outward" hint="Alt+Up" off={off} attrs={attrs} onClick={() => loop && shift(store, loop.id, false)} />
-      <Button kind="quiet" icon="down" label="Inward" hint="Alt+Down" off={off} attrs={attrs} onClick={() => loop && shift(store, loop.id, true)} />
+      <Button kind="quiet" label="↑ Outward" hint="Alt+Up" off={off} attrs={attrs} onClick={() => loop && shift(store, loop.id, false)} />
+      <Button kind="quiet" label="↓ Inward" hint="Alt+Down" off={off} attrs={attrs} onClick={() => loop && shift(store, loop.id, true)} />
     </>
   );
 }
