@@ -17,8 +17,6 @@ from typing import Any
 
 from tests.ui.browser import AT_CELL, FIND
 
-STEP = re.compile(r"^(?:start|steps? (\d+)(?: to (\d+))?)")
-
 
 class LabPage:
     """The first lab inside `within`, a selector of an output, a tab or a page."""
@@ -71,21 +69,25 @@ class LabPage:
         found = self.root.get_by_role("dialog")
         return found.filter(has=self.page.get_by_role("heading", name=title)) if title else found
 
+    def film(self) -> Any:
+        return self.root.get_by_role("listbox", name="Steps", exact=True)
+
+    def frame(self, step: int) -> Any:
+        """The frame of a step; of folded ones the last step's."""
+        return self.film().locator(f'[role=option][id$="-step-{step}"]')
+
     def frames(self) -> list[str]:
         """The film strip, in words."""
-        return self.root.get_by_role("listbox", name="Steps", exact=True).get_by_role("option").evaluate_all(NAMES)
+        return [" ".join(text.split()) for text in self.film().get_by_role("option").all_inner_texts()]
 
     def at(self) -> int:
         """The step that is looked at."""
-        name = self.root.locator("[role=option][aria-current=step]").get_attribute("aria-label") or ""
-        found = STEP.match(name)
-        assert found, name
-        return int(found[2] or found[1] or 0)
+        name = self.film().locator("[aria-current=step]").get_attribute("id") or ""
+        return int(name.rpartition("-")[2])
 
     def arrive(self, step: int) -> None:
         """Waits until the lab looks at a step."""
-        name = f'="{"start" if step == 0 else f"step {step}"}"' if step == 0 else f'^="step {step},"'
-        self.root.locator(f"[role=option][aria-current=step][aria-label{name}]").wait_for()
+        self.frame(step).and_(self.root.locator("[aria-current=step]")).wait_for()
 
     def loops(self) -> str:
         """The text of the code pane, as far as it is drawn."""
@@ -105,8 +107,7 @@ class LabPage:
 
     def focus(self) -> str:
         """Name of the pane that has the focus; "" when it is outside."""
-        code = "root => root.contains(document.activeElement) ? document.activeElement.closest('[data-pane]')?.dataset.pane ?? '?' : ''"
-        return self.root.evaluate(code)
+        return self.root.evaluate(FOCUS)
 
     def checked(self) -> Any:
         """The row of the newest run, once it is done and was right."""
@@ -158,7 +159,10 @@ def sources(tab: Any) -> list[str]:
     return found
 
 
-NAMES = "all => all.map(one => one.getAttribute('aria-label'))"
+FOCUS = """root => {
+  const now = document.activeElement;
+  return root.contains(now) ? now.closest('[data-pane]')?.dataset.pane ?? '?' : '';
+}"""
 
 
 class Hands:
@@ -241,7 +245,7 @@ class Mouse(Hands):
         self.click(self.lab.drawer().get_by_role("button", name="Close"))
 
     def back_to(self, step: int) -> None:
-        self.click(self.lab.root.locator(f'[role=option][aria-label^="step {step},"]'))
+        self.click(self.lab.frame(step))
         self.lab.arrive(step)
 
     def edit(self, values: dict[str, Any]) -> None:
@@ -420,7 +424,7 @@ class Keyboard(Hands):
 
     def edit(self, values: dict[str, Any]) -> None:
         self.into("history")
-        self.focused(self.lab.root.get_by_role("listbox", name="Steps", exact=True))
+        self.focused(self.lab.film())
         self.key("Enter")
         form = self.lab.root.locator("form.tvl-stepbar")
         form.wait_for()
