@@ -9,6 +9,7 @@ from tvmlab import te
 from tvmlab.core.error import LabError
 from tvmlab.lab.app import Lab
 from tvmlab.view import payload
+from tvmlab.view.runs import ended
 
 SPLIT = {"primitive": "split", "args": {"stage": {"stage": "C"}, "parent": {"axis": "C.i"}, "factor": 4}}
 SUM = {"primitive": "vectorize", "args": {"stage": {"stage": "C"}, "var": {"axis": "C.k"}}}
@@ -205,6 +206,15 @@ def test_a_lab_lives_as_long_as_somebody_holds_it():
     gc.collect()
     assert name not in LABS
     s[B].split(s[B].op.axis[0], 2)  # nobody listens any more
+
+
+def test_the_end_of_a_run_is_said():
+    row = {"title": "step 3", "state": "done", "check": "ok", "seconds": 2e-3, "naive": 9e-3}
+    assert ended(row) == ("Run of step 3: right, 2 ms, 4.5x as fast as without steps.", "good")
+    assert ended({**row, "check": "skipped", "naive": None}) == ("Run of step 3: 2 ms.", "good")
+    assert ended({**row, "check": "wrong", "seconds": None})[1] == "bad"
+    assert ended({**row, "state": "failed"}) == ("Run of step 3 failed: see Runs.", "bad")
+    assert ended({**row, "state": "cancelled"}) == ("Run of step 3: cancelled.", "info")
 
 
 @pytest.mark.slow
