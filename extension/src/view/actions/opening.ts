@@ -26,10 +26,16 @@ export interface Opening {
 }
 
 /** `focus` goes to an action of the list. `fresh`: the list is the one of the selection. */
-export function useOpening(store: Store, pane: { current: HTMLElement | null }, fresh: boolean, focus: (name: string) => void): Opening {
+export function useOpening(
+  store: Store,
+  pane: { current: HTMLElement | null },
+  fresh: boolean,
+  focus: (name: string) => void,
+): Opening {
   const [open, setOpen] = useState<Open | null>(null);
   const { actions } = store;
-  useEffect(() => {
+  // At once, before anything can be opened in the new list.
+  useLayoutEffect(() => {
     if (fresh) setOpen(null);
   }, [actions.value]);
   useEffect(() => {
