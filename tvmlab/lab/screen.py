@@ -19,6 +19,7 @@ MIME = "application/vnd.tvmlab.schedule+json"
 QUIET = 2.0  # seconds without an act until the still copy in the notebook is written anew
 SOON = 0.4  # until the packed history follows
 SLICE = 0.02  # seconds of verdicts between two looks at what else there is to do
+PAUSE = 0.001  # seconds of such a look: what was sent leaves the kernel, by another thread of it
 CELLS: weakref.WeakValueDictionary[str, Screen] = weakref.WeakValueDictionary()  # by the cell it was last shown under
 
 
@@ -54,7 +55,7 @@ class Screen:
             self.widget.selection = list(lab.selection)
             self.widget.message = lab.said
             self.widget.runs = lab.runs.payload()
-        lab.later("actions", 0, self._actions)
+        lab.later("actions", PAUSE, self._actions)
         lab.later("story", SOON, self._story)
         lab.later("still", QUIET, self.snapshot)
 
@@ -86,7 +87,7 @@ class Screen:
         for item in todo:
             done.append(item)
             if time.perf_counter() > until:
-                self.lab.later("actions", 0, lambda: self._judge(todo, done))
+                self.lab.later("actions", PAUSE, lambda: self._judge(todo, done))
                 return
         if self.widget is not None:
             self.widget.actions = {

@@ -118,7 +118,7 @@ export function makeStore(host: Host): { store: Store; stop: () => void } {
     select(ids) {
       choosing = acting.value;
       traits.selection.value = ids;
-      if (choosing) selections.ask(ids, 30);
+      if (choosing) selections.ask(ids); // one at a time: an arrow held down asks no more often than it is answered
     },
     ask: asked.ask,
     latest: asked.latest,

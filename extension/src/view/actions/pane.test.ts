@@ -84,7 +84,7 @@ test("a refusal by the kernel is shown under the action", async () => {
 test("pointing for a while asks for one preview, leaving clears it", async () => {
   lab = await openLab();
   item("split").dispatchEvent(new PointerEvent("pointerenter"));
-  await lab.rest(50);
+  await lab.rest(10);
   expect(lab.asked("preview")).toEqual([]);
   await lab.rest(200);
   expect(lab.asked("preview")).toHaveLength(1);
@@ -93,6 +93,15 @@ test("pointing for a while asks for one preview, leaving clears it", async () =>
   item("split").dispatchEvent(new PointerEvent("pointerleave"));
   await lab.rest();
   expect(lab.all(".tvl-t-now-added")).toHaveLength(0);
+});
+
+test("values are previewed while the pointer rests on their form", async () => {
+  lab = await openLab();
+  item("split").dispatchEvent(new PointerEvent("pointerenter"));
+  await lab.click(start("split"));
+  await lab.type(document.activeElement as HTMLInputElement, "4");
+  expect(lab.asked("preview").at(-1)!.act).toMatchObject({ args: { factor: 4 } });
+  expect(item("split").querySelector(".tvl-deltas")).not.toBeNull();
 });
 
 test("a loop order can be changed with buttons", async () => {
