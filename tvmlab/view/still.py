@@ -7,13 +7,13 @@ still show the tree and the loops. The page holds the widget's module and the do
 from __future__ import annotations
 
 import json
-from base64 import b64encode
 from html import escape
 from pathlib import Path
 
 from ..core.text import PRE, coloured
 from . import rich
 from .payload import Document, Head, Line, Row
+from .shown import image
 
 STATIC = Path(__file__).parent / "static"
 MOST_CARD = 60_000  # bytes of a card: it is saved in the notebook
@@ -25,7 +25,7 @@ def card(document: Document, folded: bool = True) -> str:
     state = document["state"]
     head, frame = state["head"], state["frame"]
     parts = [tree(frame["tree"]), part("Loops", loops(frame["loops"])), part("Code", _pre(head["calls"]))]
-    parts += [_image(p["svg"], p["table"]["title"]) for p in document["pictures"] if p["kind"] == "graph"]
+    parts += [image(p["svg"], p["table"]["title"]) for p in document["pictures"] if p["kind"] == "graph"]
     inside = "".join(parts)
     if len(inside) > MOST_CARD:
         inside = "".join(parts[:3])
@@ -76,12 +76,6 @@ def part(title: str, inside: str) -> str:
 
 def _pre(inside: str) -> str:
     return f'<pre style="{PRE}">{coloured(inside)}</pre>'
-
-
-def _image(svg: str, title: str) -> str:
-    """Inside an <img>, an SVG is shown by viewers that would break it otherwise."""
-    data = b64encode(svg.encode()).decode()
-    return f'<div><img alt="{escape(title)}" src="data:image/svg+xml;base64,{data}" style="max-width:100%"></div>'
 
 
 # ---------------------------------------------------------------- a page
