@@ -131,6 +131,13 @@ def test_the_toolbar_writes_still_copies(running):
     assert [len(d["state"]["history"]["steps"]) for d in documents] == [3]
 
 
+def asked(lab, item):
+    """Whether the item came. JupyterLab waits a second for answers: on a busy machine that may take two tries."""
+    lab.page.keyboard.press("Tab")
+    lab.page.wait_for_timeout(1500)
+    return item.is_visible()
+
+
 def test_names_of_loops_are_completed(running):
     lab = running
     panel(lab).locator(".tvx-lab").wait_for()
@@ -138,8 +145,9 @@ def test_names_of_loops_are_completed(running):
     lab.command("notebook:insert-cell-below")
     lab.command("notebook:enter-edit-mode")
     lab.page.keyboard.type('lab.apply("unroll", "C.i.')
-    lab.page.keyboard.press("Tab")
-    lab.page.locator(".jp-Completer-item", has_text="C.i.inner").click()
+    item = lab.page.locator(".jp-Completer-item", has_text="C.i.inner")
+    lab.until(lambda: asked(lab, item))
+    item.click()
     lab.page.keyboard.type('")')
     active = lab.page.evaluate(f"path => ({FIND})(path).content.activeCellIndex", lab.path)
     assert source(lab, active).startswith('lab.apply("unroll", "C.i.inner"')

@@ -10,7 +10,7 @@ are counted apart, and a variable whose values hardly ever cross a condition is 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from ..core.affine import Lin
 Box = Mapping[Any, tuple[int, int]]  # inclusive bounds
 FEW = 4  # values that are looked at one by one
 MANY = 2000
+TRIES = 500  # points that are tried in search of one in the middle
 GRID = 1_200_000  # points of a grid
 
 
@@ -227,21 +228,38 @@ def evaluate(x: Lin, values: Mapping[Any, Any]) -> Any:
 
 
 def middle(order: Iterable[Any], box: Box, cons: Sequence[Lin]) -> dict[Any, int] | None:
-    """A point in the middle: the variables, outermost first, each in the middle of what those before it leave.
+    """A point in the middle: the variables, outermost first, each as near the middle of what is left as may be.
 
-    None where there is no point on that way.
+    None where no point is found. Variables that are not in `order` only have to have some value.
     """
-    chosen: dict[Any, int] = {}
-    left: dict[Any, tuple[int, int]] = dict(box)
-    for v in order:
-        if cons:
-            cut = tightened(left, cons)
-            if cut is None:
-                return None
-            left = cut[0]
-        lo, hi = left[v]
-        if hi < lo:
+    return _middle(list(order), dict(box), list(cons), [TRIES])
+
+
+def _middle(
+    order: list[Any], box: dict[Any, tuple[int, int]], cons: list[Lin], tries: list[int]
+) -> dict[Any, int] | None:
+    cut = tightened(box, cons)
+    if cut is None:
+        return None
+    if not order:
+        return {}
+    (v, *rest), (box, cons) = order, cut
+    for value in _outwards(*box[v]):
+        tries[0] -= 1
+        if tries[0] < 0:
             return None
-        chosen[v] = (lo + hi) // 2
-        left[v] = (chosen[v], chosen[v])
-    return chosen if not cons or tightened(left, cons) is not None else None
+        found = _middle(rest, {**box, v: (value, value)}, cons, tries)
+        if found is not None:
+            return {v: value, **found}
+    return None
+
+
+def _outwards(lo: int, hi: int) -> Iterator[int]:
+    """The numbers from the middle on: 4, 5, 3, 6, 2 ..."""
+    start = (lo + hi) // 2
+    yield start
+    for k in range(1, hi - lo + 1):
+        if start + k <= hi:
+            yield start + k
+        if start - k >= lo:
+            yield start - k

@@ -111,7 +111,7 @@ class Forms:
             return self.because(self.lets[unknown])
         if unknown is not None:
             return f"`{unknown.name}` is known only when the program is called"
-        return f"`{short(e)}` is not affine"
+        return f"`{short(e)}` has too many cases" if dt.is_bool(e.dtype) else f"`{short(e)}` is not affine"
 
     # ------------------------------------------------------------ conditions
 

@@ -8,7 +8,7 @@ dimension: where a value is reached by the same accesses as its neighbour, both 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,11 +55,21 @@ class Place(NamedTuple):
         if cut is None:
             return None
         box, cons = cut
+        cons = [*cons, *self.bounding(box)]
         if cons:
             keep = dict.fromkeys(v for f in self.forms for v in f.terms)
             keep.update({v: None for d in self.defs for v in (d.q, *d.num.terms)})
             cons = domain.projected(box, cons, keep)
         return Place(self.forms, box, tuple(cons), self.defs)
+
+    def bounding(self, box: Box) -> Iterator[Lin]:
+        """Bounds of quotients that those of their numerators do not imply, as conditions on these."""
+        for q, num, d in self.defs:
+            (lo, hi), (least, most) = box[q], domain.span(num, box)
+            if lo > least // d:
+                yield num - d * lo
+            if hi < most // d:
+                yield -num + (d * hi + d - 1)
 
     def defining(self) -> set[Any]:
         """The keys of the conditions that only say what the quotients are."""

@@ -345,15 +345,14 @@ class Tally:
 
     def middle(self, loop: Loop) -> dict[Any, int] | None:
         """The outer loops in the middle of the runs that happen; None where the loop never runs."""
-        box = _box(loop.parent, {})
-        order = list(box)
-        if loop.var in box:  # a thread's own index: the other threads are outside
-            order.remove(loop.var)
-        for piece in loop.pieces:
-            mine, cons, _ = defined(self.reader, (), piece, dict(box), {}) if piece else (box, piece, ())
-            found = domain.middle(order, mine, cons)
-            if found is not None:
-                return found
+        outer = _box(loop.parent, {})
+        order = [v for v in outer if v is not loop.var]  # of a thread's own index: the other threads are outside
+        for box, pieces in ((_box(loop, {}), _pieces(loop)), (outer, loop.pieces)):  # a run with iterations, or any
+            for piece in pieces:
+                mine, cons, _ = defined(self.reader, (), piece, dict(box), {}) if piece else (box, piece, ())
+                found = domain.middle(order, mine, cons)
+                if found is not None:
+                    return found
         return None
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from ..core.deep import deep
 from ..core.error import LabError
 from ..core.hooks import Shown
 from ..core.node import REDUCE, IterVar
@@ -94,6 +95,7 @@ class Moves(list[tuple[Move, Verdict]], Shown):
 # ---------------------------------------------------------------- the question
 
 
+@deep
 def judge(trace: Trace, primitive: str, args: Mapping[str, Any]) -> Verdict:
     """The verdict on one step, without alternatives."""
     frozen = _frozen(args)
@@ -103,6 +105,7 @@ def judge(trace: Trace, primitive: str, args: Mapping[str, Any]) -> Verdict:
         return _judged.__wrapped__(trace, primitive, frozen)
 
 
+@deep
 def taken(trace: Trace, primitive: str, args: Mapping[str, Any]) -> Trace:
     """The trace with the step, evaluated; the same one each time. A refused step raises."""
     frozen = _frozen(args)

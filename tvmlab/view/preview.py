@@ -7,6 +7,7 @@ from typing import Any
 
 from ..analysis.machine import Machine
 from ..analysis.roofline import traffic
+from ..core.deep import deep
 from ..core.error import LabError
 from ..face import recipes
 from ..face.handle import Schedule
@@ -23,6 +24,7 @@ from .words import label, why
 MOST_LEVELS = 4
 
 
+@deep
 def preview(schedule: Schedule | Trace, act: Act, machine: Machine | None = None) -> Preview:
     """Of an act that is refused: the schedule as it is, and the card that says why.
 

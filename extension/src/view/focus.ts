@@ -13,10 +13,10 @@ function isShown(element: HTMLElement): boolean {
   return element.checkVisibility?.() ?? true;
 }
 
-/** Where a pane is entered: its tab stop, else the pane itself. */
+/** Where a pane is entered: what it calls its home (`data-home`), its tab stop, or the pane itself. */
 export function enter(pane: HTMLElement): void {
   const inside = focusable(pane);
-  (inside.find((e) => e.tabIndex >= 0) ?? inside[0] ?? pane).focus();
+  (inside.find((e) => "home" in e.dataset) ?? inside.find((e) => e.tabIndex >= 0) ?? inside[0] ?? pane).focus();
 }
 
 const panesOf = (root: HTMLElement) => [...root.querySelectorAll<HTMLElement>("[data-pane]")].filter(isShown);

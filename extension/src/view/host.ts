@@ -25,8 +25,15 @@ export const TRAITS: Trait[] = ["head", "history", "frame", "selection", "action
 /** What a request gets when nobody can answer it. */
 export const GONE: Reply = { re: -1, ok: false, data: null, card: null };
 
-export function widgetHost(model: AnyModel, element?: HTMLElement): Host {
+/** As much of a JupyterLab kernel connection as is used here; other hosts have none. */
+interface KernelLike {
+  statusChanged?: { connect(heard: Heard): void; disconnect(heard: Heard): void };
+}
+type Heard = (kernel: unknown, status: string) => void;
+
+export function widgetHost(model: AnyModel): Host {
   let last = 0;
+  let told = (_lost: boolean) => {};
   const waiting = new Map<number, (reply: Reply) => void>();
   const answered = (reply: Reply) => {
     waiting.get(reply?.re)?.(reply);
@@ -36,8 +43,12 @@ export function widgetHost(model: AnyModel, element?: HTMLElement): Host {
     waiting.forEach((resolve) => resolve(GONE));
     waiting.clear();
   };
+  const lose = () => {
+    giveUp();
+    told(true);
+  };
   model.on("msg:custom", answered);
-  return {
+  const host: Host = {
     live: true,
     get: (name) => model.get(name),
     on(name, changed) {
@@ -49,25 +60,35 @@ export function widgetHost(model: AnyModel, element?: HTMLElement): Host {
       const seq = (last = Math.max(last + 1, Math.floor(Math.random() * 2 ** 40)));
       return new Promise((resolve) => {
         waiting.set(seq, resolve);
-        model.send({ ...request, seq });
+        try {
+          model.send({ ...request, seq });
+        } catch {
+          lose();
+        }
       });
     },
     onLost(changed) {
-      // The model says that something about its line to the kernel changed; its view is marked when the line is cut.
-      const look = () =>
-        setTimeout(() => {
-          const lost = !!element?.closest(".jupyter-widgets-disconnected");
-          if (lost) giveUp();
-          changed(lost);
-        });
+      told = changed;
+      // The line to the kernel was cut, or is there again: it is there if somebody answers.
+      const look = () => {
+        lose();
+        void host.ask({ kind: "typed", text: "" }).then((reply) => reply !== GONE && changed(false));
+      };
+      const heard: Heard = (_, status) => /restarting|dead|terminating/.test(status) && lose();
+      const { statusChanged } = (model.widget_manager as { kernel?: KernelLike } | undefined)?.kernel ?? {};
       model.on("comm_live_update", look);
-      return () => model.off("comm_live_update", look);
+      statusChanged?.connect(heard);
+      return () => {
+        model.off("comm_live_update", look);
+        statusChanged?.disconnect(heard);
+      };
     },
     dispose() {
       model.off("msg:custom", answered);
       giveUp();
     },
   };
+  return host;
 }
 
 export function documentHost(document: Document): Host {

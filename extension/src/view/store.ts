@@ -130,6 +130,7 @@ export function makeStore(host: Host): { store: Store; stop: () => void } {
       const to = Math.max(0, Math.min(cursor, traits.history.value.steps.length));
       if (!acting.value) {
         looking.value = to;
+        said.value = `Looking at step ${to} of ${traits.history.value.steps.length}.`;
         return true;
       }
       if (to === at.value) return true;

@@ -9,7 +9,7 @@ export function open(element: HTMLElement, document: Document): () => void {
 }
 
 function render({ model, el }: RenderProps): () => void {
-  return mount(el, widgetHost(model, el));
+  return mount(el, widgetHost(model));
 }
 
 export default { render };

@@ -123,6 +123,17 @@ def test_lines_of_one_dimension(made, per_line):
 @given(st.integers(1, 9), st.integers(1, 40), st.integers(0, 30), st.integers(1, 4), st.integers(0, 60))
 @settings(max_examples=200)
 def test_quotients_and_remainders(d, n, start, inner, most):
+    divided(d, n, start, inner, most)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+def test_quotients_and_remainders_of_short_rows(d):
+    for n, start, inner in product(range(1, 7), range(6), (1, 2)):
+        for most in (start + 1, 100):
+            divided(d, n, start, inner, most)
+
+
+def divided(d, n, start, inner, most):
     """C[x // d, x % d] for x = inner*f + g, under a guard on x, alone and with the plain elements of C."""
     f, g, q = VARIABLES[0], VARIABLES[1], Var("q")
     x = Lin({f: inner, g: 1}, start)
@@ -139,6 +150,8 @@ def test_quotients_and_remainders(d, n, start, inner, most):
         one = p._replace(forms=forms_[k : k + 1])
         assert image.distinct([one], shape[k : k + 1])[0] == len({v[k] for v in seen})
     i, j = VARIABLES[2:]
+    under = p._replace(cons=(*cons, Lin({q: -1}, 1)))  # a guard on the quotient: at most 1
+    assert image.distinct([under], shape)[0] == len({v for v in seen if v[0] <= 1})
     plain = Place((Lin({i: 1}, 0), Lin({j: 1}, 0)), {i: (0, 1), j: (0, d - 1)}, ())
     both = seen | {(a, b) for a in range(2) for b in range(d)}
     assert image.distinct([p, plain], [max(2, shape[0]), d])[0] == len(both)
@@ -149,6 +162,9 @@ def test_middle():
     assert domain.middle([i, j], {i: (0, 9), j: (0, 9)}, []) == {i: 4, j: 4}
     assert domain.middle([i, j], {i: (0, 9), j: (0, 9)}, [Lin({i: 1}, -9)]) == {i: 9, j: 4}
     assert domain.middle([i], {i: (0, 9)}, [Lin({i: 1}, -10)]) is None
+    q = VARIABLES[2]  # i = 2*q + 1
+    odd = [Lin({i: 1, q: -2}, -1), Lin({i: -1, q: 2}, 1)]
+    assert domain.middle([i], {i: (0, 9), q: (0, 9)}, odd) == {i: 5}
     assert domain.middle([i], {i: (0, -1)}, []) is None
 
 

@@ -1,6 +1,6 @@
 """Counts of known programs, and what is said where there are none."""
 
-from tvmlab import lower, te
+from tvmlab import lower, te, tir
 from tvmlab.analysis.metrics import metrics
 from tvmlab.lowering.config import Config
 
@@ -164,6 +164,25 @@ def test_guards_on_data_are_bounds():
     m = metrics(readable(te.create_schedule(B.op), [A, B]))
     assert (m.counted, m.exact, m.flops) == (False, False, 10)
     assert "depends on data" in m.why
+
+
+def test_conditions_that_are_no_conjunction():
+    A = te.placeholder((10, 10), name="A")
+
+    def one(cond):
+        B = te.compute((10, 10), lambda i, j: te.if_then_else(cond(i, j), A[i, j] * 2.0, 0.0), name="B")
+        m = metrics(readable(te.create_schedule(B.op), [A, B]))
+        assert m.exact
+        assert m.buffers.get("A", 0) == 4 * m.loads.get("A", 0)
+        return m.flops
+
+    assert one(lambda i, j: i != j) == 90
+    assert one(lambda i, j: i.equal(j)) == 10
+    assert one(lambda i, j: te.any(i < 2, j < 3)) == 20 + 24
+    assert one(lambda i, j: tir.Not(te.any(i < 2, j < 3))) == 56
+    assert one(lambda i, j: te.any(te.all(i > 2, j > 2), te.all(i < 5, j < 5))) == 49 + 25 - 4
+    assert one(lambda i, j: te.any(i % 3 > 0, i // 3 > 1)) == 80
+    assert one(lambda i, j: (i + j) % 2 != 0) == 50
 
 
 def test_an_empty_program():

@@ -75,6 +75,15 @@ def test_a_panel_stays_in_its_cache():
     assert small[0].holders[0].loop == "i"
 
 
+def test_one_iteration_must_fit():
+    m = metrics(panel(160, 32, True))
+    one = next(h for t in traffic(m, LAPTOP, lines=False) for h in t.holders if h.loop == "i").bytes
+    assert one == 4 * (160 * 32 + 160 + 32)
+    for room, loop in ((one, "i"), (one - 1, "k")):
+        tiny = Machine("m", "M", 1, 1.0, 128, 1, (Cache("L1", int(room), 64, 16),), 1e9, 1e9)
+        assert traffic(m, tiny, lines=False)[0].holders[0].loop == loop
+
+
 def test_a_larger_cache_has_less_traffic():
     for m in map(metrics, (tiled(), order("ikj"), order("ijk"), chain(False))):
         found = [t.bytes for t in traffic(m, LAPTOP)]

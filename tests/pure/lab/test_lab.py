@@ -205,3 +205,13 @@ def test_a_lab_lives_as_long_as_somebody_holds_it():
     gc.collect()
     assert name not in LABS
     s[B].split(s[B].op.axis[0], 2)  # nobody listens any more
+
+
+@pytest.mark.slow
+def test_a_chain_of_many_stages_is_judged_like_a_short_one():
+    """Deeper than Python's stack: each stage is an allocation inside the one before."""
+    y = te.placeholder((64, 64), name="A")
+    for _ in range(330):
+        y = te.compute((64, 64), lambda i, j: y[i, j] + 1.0, name="B")
+    s = te.create_schedule(y.op)
+    assert s.verdict("parallel", y, s[y].op.axis[0]).kind == "legal"

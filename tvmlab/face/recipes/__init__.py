@@ -20,6 +20,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ...core.deep import deep
 from ...core.error import LabError, MissingName, ScheduleTypeError, ScheduleValueError
 from ...core.node import DATA, REDUCE, IterVar
 from ...schedule.guard import extent, name
@@ -132,6 +133,7 @@ def traces(trace: Trace, recipe: str, args: Mapping[str, Any]) -> list[Trace]:
     return found[1:]
 
 
+@deep
 def judge(trace: Trace, recipe: str, args: Mapping[str, Any]) -> Verdict:
     """The verdict on a recipe as a whole: all its steps are tried on a copy."""
     try:

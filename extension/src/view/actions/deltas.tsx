@@ -16,7 +16,7 @@ export function Deltas({ deltas }: { deltas: Delta[] }) {
       )}
       {same.length > 0 && (
         <li>
-          <span>{same.map((delta) => delta.name).join(", ")}</span> =
+          = <span>{same.map((delta) => delta.name).join(", ")}</span>
         </li>
       )}
       {!deltas.length && <li>The numbers can be told once nothing is open any more.</li>}

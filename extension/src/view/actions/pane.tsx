@@ -1,8 +1,7 @@
 // What may be done to the selection, in a fixed order so that hands learn the places; what may not, and why.
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { enter } from "../focus";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { useEscape, useKeys, type Bindings } from "../keys";
-import type { Act, Action, Card, Preview, Reply } from "../payload";
+import type { Action, Preview } from "../payload";
 import { useStore, type Store } from "../store";
 import { CardView } from "../ui/card";
 import { Pane } from "../ui/pane";
@@ -12,28 +11,11 @@ import { equal } from "../ui/values";
 import { Deltas } from "./deltas";
 import { Form } from "./form";
 import { Item } from "./item";
-import { latest } from "./latest";
-import { first, matches } from "./values";
+import { useOpening, useWanted, type Opening } from "./opening";
+import { usePreview, type Verdict } from "./preview";
+import { matches } from "./values";
 import "./actions.css";
 
-type From = "tree" | "actions";
-
-interface Open {
-  name: string;
-  /** "why": the card; "form": the values. */
-  what: "why" | "form";
-  act: Act;
-  from: From;
-}
-
-interface Verdict {
-  act: Act;
-  sign: Action["sign"];
-  reason: string;
-  card: Card | null;
-}
-
-const REST = 150; // ms that the pointer or the focus must rest before a preview is asked for
 const GROUPS = [
   { id: "loop", label: "Loops" },
   { id: "stage", label: "Stages" },
@@ -42,140 +24,127 @@ const GROUPS = [
 
 export function ActionsPane() {
   const store = useStore();
-  if (!store.acting.value) return null;
-  return <Live store={store} />;
+  return store.acting.value ? <Live store={store} /> : null;
 }
 
 function Live({ store }: { store: Store }) {
   const pane = useRef<HTMLDivElement>(null);
-  const [open, setOpen] = useState<Open | null>(null);
-  const [verdict, setVerdict] = useState<Verdict | null>(null);
   const [search, setSearch] = useState("");
-  const [stop, setStop] = useState("");
+  const [stop, setStop] = useState(""); // the tab stop
   const [pointed, setPointed] = useState("");
   const [focused, setFocused] = useState("");
   const { ids, items, frame } = store.actions.value;
   const fresh = frame === store.shown.value.key && equal(ids, store.selection.value);
   const shown = useMemo(() => items.filter((item) => matches(item, search)), [items, search]);
-  const idOf = (name: string) => `${store.uid}-act-${items.findIndex((item) => item.name === name)}`;
   const find = (name: string) => items.find((item) => item.name === name);
+  const idOf = (name: string) => `${store.uid}-act-${items.findIndex((item) => item.name === name)}`;
+  const focus = (name: string) => pane.current?.querySelector<HTMLElement>(`#${idOf(name)}`)?.focus();
+  const toFirst = () => focus(shown[0]?.name ?? "");
 
-  const form = open?.what === "form" && fresh && find(open.name) ? open : null;
-  const preview = usePreview(store, form, (fresh && find(pointed || (form ? "" : focused))) || null, setVerdict);
-  useEffect(() => {
-    if (!fresh) return;
-    setOpen(null);
-    setVerdict(null);
-  }, [ids, frame]);
-
-  useEffect(() => {
-    // What opens under an action is to be seen whole, if there is room.
-    pane.current?.querySelector(".tvl-open")?.scrollIntoView?.({ block: "nearest" });
-  }, [open?.name, open?.what]);
-  const focusItem = (name: string) => pane.current?.querySelector<HTMLElement>(`#${idOf(name)}`)?.focus();
-  const close = () => {
-    if (open?.from === "tree") toTree(pane.current);
-    else if (open) focusItem(open.name);
-    setOpen(null);
-  };
-  const apply = async (name: string, act: Act, sure: boolean, from: From) => {
-    setPointed("");
-    const done = await store.act(sure ? { kind: "apply", act, sure } : { kind: "apply", act }, name);
-    if (!done) return;
-    setOpen(null);
-    if (from === "tree") toTree(pane.current);
-    else focusItem(name);
-  };
-  const start = (action: Action, from: From) => {
-    const act = first(action);
+  const opening = useOpening(store, pane, fresh, (name) => {
+    focus(name);
+    setFocused(""); // coming back is no pointing
+  });
+  const { open } = opening;
+  const typed = fresh && open?.what === "form" ? open.act : null;
+  const verdict = usePreview(store, typed, (fresh && find(pointed || (typed ? "" : focused))) || null);
+  const start = (action: Action, from: "tree" | "actions") => {
     setStop(action.name);
-    const what = action.sign === "x" || (action.sign === "=" && !action.params.length) ? "why" : "form";
-    if (what === "form" && !action.params.length && action.sign === "+") return void apply(action.name, act, false, from);
-    if (what === "why" && !action.card) store.said.value = `${action.label}: ${action.reason || action.word}`;
-    if (what === "why" && from === "tree") focusItem(action.name);
-    setVerdict(null);
-    setOpen(open?.name === action.name && open.what === what ? null : { name: action.name, what, act, from });
+    setPointed(""); // once done, it is no more what would be done
+    setFocused("");
+    opening.start(action, from);
   };
-  const why = (action: Action) =>
-    setOpen(open?.name === action.name && open.what === "why" ? null : { name: action.name, what: "why", act: first(action), from: "actions" });
-
   useWanted(store, fresh, (key, from) => {
-    const action = key ? items.find((item) => item.key === key || item.name === key) : undefined;
+    const action = key && items.find((item) => item.key === key);
     if (action) return start(action, from);
     if (key) store.said.value = `There is no action with the letter ${key} for this selection.`;
-    else focusItem(find(stop)?.name ?? shown[0]?.name ?? "");
+    else focus(find(stop) ? stop : (shown[0]?.name ?? ""));
   });
-  useEscape(open?.what === "why", close);
+  useEscape(open?.what === "why", opening.close);
   useEscape(search !== "", () => {
     setSearch("");
-    focusItem(shown[0]?.name ?? stop);
+    toFirst();
   });
-  useKeys("actions", keys({ shown, stop: focused || stop, focusItem, start, why }));
+  useKeys("actions", bindings(shown, focused || stop, focus, start, opening.why));
 
-  const rowOf = new Map(store.shown.value.tree.map((row) => [row.id, row.name]));
-  const title = ids.length ? `Actions on ${ids.slice(0, 3).map((id) => rowOf.get(id) ?? id).join(", ")}${ids.length > 3 ? " …" : ""}` : "Actions";
-  const first_ = shown.find((item) => item.name === stop)?.name ?? shown[0]?.name;
+  const tab = shown.some((item) => item.name === stop) ? stop : shown[0]?.name;
   return (
-    <Pane name="actions" title={title} of={store.actions.value} tools={<Search value={search} label="Search actions" onInput={setSearch} onEnter={() => focusItem(shown[0]?.name ?? "")} />}>
+    <Pane name="actions" title={titleOf(store, ids)} of={store.actions.value} tools={<Search value={search} label="Search actions" onInput={setSearch} onEnter={toFirst} />}>
       <div class={`tvl-actions${fresh ? "" : " tvl-stale"}`} ref={pane} aria-busy={!fresh}>
-        {!items.length && <p class="tvl-empty">Choose a loop or a stage in the schedule to see what can be done with it.</p>}
-        {items.length > 0 && !shown.length && <p class="tvl-empty">No action is called like that.</p>}
-        {GROUPS.map((group) => {
-          const of = shown.filter((item) => item.group === group.id);
-          if (!of.length) return null;
+        {!shown.length && <p class="tvl-empty">{items.length ? "No action is called like that." : "Choose a loop or a stage in the schedule to see what can be done with it."}</p>}
+        {GROUPS.map(({ id, label }) => {
+          const of = shown.filter((item) => item.group === id);
           return (
-            <section key={group.id}>
-              <h3>{group.label}</h3>
-              <ul>
-              {of.map((action) => {
-                const mine = open?.name === action.name ? open : null;
-                const refused = store.refused.value?.where === action.name ? store.refused.value.card : null;
-                const card = refused ?? (mine?.what === "why" ? action.card : null);
-                return (
-                  <Item
-                    key={action.name}
-                    action={action}
-                    id={idOf(action.name)}
-                    stop={action.name === first_}
-                    open={!!mine}
-                    onStart={() => start(action, "actions")}
-                    onWhy={() => why(action)}
-                    onHover={(over) => setPointed(over ? action.name : "")}
-                    onFocus={(on) => {
-                      setFocused(on ? action.name : "");
-                      if (on) setStop(action.name);
-                    }}
-                  >
-                    {card && (
-                      <CardView
-                        card={card}
-                        onMove={(move) => void apply(action.name, move.act, false, mine?.from ?? "actions")}
-                        onShow={(where) => store.select(where)}
-                        onClose={refused ? () => (store.refused.value = null) : close}
-                      />
-                    )}
-                    {mine && form === mine && (
-                      <Form
-                        action={action}
-                        act={mine.act}
-                        id={`${idOf(action.name)}-value`}
-                        verdict={verdict && equal(verdict.act, mine.act) ? verdict : null}
-                        preview={preview && equal(preview.act, mine.act) ? preview : null}
-                        onChange={(act) => setOpen({ ...mine, act })}
-                        onApply={(act, sure) => void apply(action.name, act, sure, mine.from)}
-                        onClose={close}
-                      />
-                    )}
-                  </Item>
-                );
-              })}
-              </ul>
-            </section>
+            of.length > 0 && (
+              <section key={id}>
+                <h3>{label}</h3>
+                <ul>
+                  {of.map((action) => (
+                    <Item
+                      key={action.name}
+                      action={action}
+                      id={idOf(action.name)}
+                      stop={action.name === tab}
+                      open={open?.name === action.name}
+                      onStart={() => start(action, "actions")}
+                      onWhy={() => opening.why(action)}
+                      onHover={(over) => setPointed(over ? action.name : "")}
+                      onFocus={(on) => {
+                        setFocused(on ? action.name : "");
+                        if (on) setStop(action.name);
+                      }}
+                    >
+                      <Under store={store} action={action} opening={opening} verdict={verdict} id={idOf(action.name)} />
+                    </Item>
+                  ))}
+                </ul>
+              </section>
+            )
           );
         })}
       </div>
-      {items.length > 0 && !open && <Would action={find(pointed || focused)} preview={preview} />}
+      {items.length > 0 && !open && <Would action={find(pointed || focused)} preview={store.preview.value} />}
     </Pane>
+  );
+}
+
+interface UnderProps {
+  store: Store;
+  action: Action;
+  opening: Opening;
+  verdict: Verdict | null;
+  id: string;
+}
+
+/** What is open under an action: why it was refused, why it is not legal, or its values. */
+function Under({ store, action, opening, verdict, id }: UnderProps) {
+  const { name } = action;
+  const open = opening.open?.name === name ? opening.open : null;
+  const refused = store.refused.value?.where === name ? store.refused.value.card : null;
+  const card = refused ?? (open?.what === "why" ? action.card : null);
+  return (
+    <>
+      {card && (
+        <CardView
+          card={card}
+          onMove={(move) => void opening.apply(name, move.act, false)}
+          onShow={(where) => store.select(where)}
+          onClose={refused ? () => (store.refused.value = null) : opening.close}
+        />
+      )}
+      {open?.what === "form" && (
+        <Form
+          action={action}
+          act={open.act}
+          id={`${id}-value`}
+          verdict={verdict && equal(verdict.act, open.act) ? verdict : null}
+          preview={store.preview.value}
+          onChange={opening.change}
+          onApply={(act, sure) => void opening.apply(name, act, sure)}
+          onClose={opening.close}
+        />
+      )}
+    </>
   );
 }
 
@@ -196,68 +165,23 @@ function Would({ action, preview }: { action: Action | undefined; preview: Previ
   );
 }
 
-/** Keeps `store.preview` at what the open form, or else the action pointed at, would do. */
-function usePreview(store: Store, form: Open | null, action: Action | null, onVerdict: (verdict: Verdict) => void): Preview | null {
-  const told = useRef(onVerdict);
-  told.current = onVerdict;
-  const asked = useMemo(
-    () =>
-      latest(
-        (act: Act) => store.ask({ kind: "preview", act }),
-        (reply: Reply, act) => {
-          const preview = reply.ok ? (reply.data as Preview | null) : null;
-          const card = preview?.card ?? reply.card;
-          told.current({ act, sign: preview?.sign ?? "x", reason: preview?.reason ?? card?.text ?? "", card });
-          store.preview.value = preview && preview.sign !== "x" ? { ...preview, act } : null;
-        },
-      ),
-    [store],
-  );
-  const act = action && action.sign !== "x" ? action.act : action ? null : (form?.act ?? null);
-  const text = act ? JSON.stringify(act) : "";
-  const typing = !action && form !== null;
-  useEffect(() => {
-    if (act) asked.ask(act, typing ? 40 : REST);
-    return () => {
-      asked.drop();
-    };
-  }, [text, store.shown.value.key]);
-  useEffect(() => {
-    // Kept while the next one is on its way, unless nothing is asked for any more.
-    if (!text) store.preview.value = null;
-  }, [text]);
-  useEffect(() => {
-    store.preview.value = null;
-    return () => {
-      store.preview.value = null;
-    };
-  }, [store.shown.value.key]);
-  return store.preview.value;
+function titleOf(store: Store, ids: string[]): string {
+  const rows = store.shown.value.tree;
+  const names = ids.slice(0, 3).map((id) => rows.find((row) => row.id === id)?.name ?? id);
+  return ids.length ? `Actions on ${names.join(", ")}${ids.length > 3 ? " …" : ""}` : "Actions";
 }
 
-/** Starts what was asked for elsewhere as soon as the list is the one of the selection. */
-function useWanted(store: Store, fresh: boolean, start: (key: string, from: From) => void): void {
-  const wanted = store.wanted.value;
-  useLayoutEffect(() => {
-    if (!wanted || !fresh) return;
-    store.wanted.value = null;
-    start(wanted.key, wanted.from);
-  }, [wanted, fresh]);
-}
-
-interface ByKey {
-  shown: Action[];
-  stop: string;
-  focusItem: (name: string) => void;
-  start: (action: Action, from: From) => void;
-  why: (action: Action) => void;
-}
-
-function keys({ shown, stop, focusItem, start, why }: ByKey): Bindings {
+function bindings(
+  shown: Action[],
+  stop: string,
+  focus: (name: string) => void,
+  start: (action: Action, from: "actions") => void,
+  why: (action: Action) => void,
+): Bindings {
   const at = shown.findIndex((item) => item.name === stop);
   const go = (to: number) => (event: KeyboardEvent) => {
     if (!(event.target as Element).closest("[data-start]")) return false;
-    focusItem(shown[Math.max(0, Math.min(to, shown.length - 1))]?.name ?? "");
+    focus(shown[Math.max(0, Math.min(to, shown.length - 1))]!.name);
     return true;
   };
   const all: Bindings = {
@@ -265,13 +189,8 @@ function keys({ shown, stop, focusItem, start, why }: ByKey): Bindings {
     ArrowDown: go(at + 1),
     Home: go(0),
     End: go(shown.length - 1),
-    "?": { does: "why: what speaks against the action, and what can be done instead", run: () => (shown[at] ? why(shown[at]!) : false) },
+    "?": { does: "why: what speaks against the action, and what can be done instead", run: () => (shown[at] ? why(shown[at]) : false) },
   };
-  for (const action of shown) if (action.key && !(action.key in all)) all[action.key] = () => start(action, "actions");
+  for (const action of shown) if (action.key) all[action.key] ??= () => start(action, "actions");
   return all;
-}
-
-function toTree(from: Element | null): void {
-  const tree = from?.closest(".tvl")?.querySelector<HTMLElement>("[data-pane=tree] [role=tree]");
-  if (tree) enter(tree);
 }

@@ -59,7 +59,7 @@ export function Lines(props: Props) {
       onScroll={(e) => setTop(e.currentTarget.scrollTop)}
       onClick={(event) => {
         const row = at(event);
-        if (row < 0) return;
+        if (row < 0 || String(getSelection())) return; // text was selected, to be copied
         if ((event.target as Element).closest("[data-fold]")) props.list.fold(row);
         else props.onPick(row, event);
       }}

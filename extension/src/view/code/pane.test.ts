@@ -1,5 +1,7 @@
 // @vitest-environment jsdom
 import { afterEach, expect, test } from "vitest";
+import { documentHost } from "../host";
+import { documentOf } from "../testing/kernel";
 import { openLab, type Opened } from "../testing/lab";
 
 let lab: Opened;
@@ -70,6 +72,17 @@ test("texts of other steps are asked for, one after the other", async () => {
   lab.one(".tvl-lines").focus();
   await lab.press("[");
   expect(lab.asked("source").length).toBeGreaterThan(before);
+});
+
+test("without a kernel: steps are compared here, other texts are those of the last step", async () => {
+  lab = await openLab({}, documentHost(documentOf()));
+  lab.one(".tvl-lines").focus();
+  await lab.press("d");
+  expect(lab.all(".tvl-line-changed code").map((c) => c.textContent)).toEqual(["for j_inner in vectorized(32):"]);
+  await lab.press("[");
+  expect(texts()).toContain("for j_inner in range(32):");
+  await lab.click(tab("Python"));
+  expect(lab.one(".tvl-note").textContent).toContain("last step");
 });
 
 test("names with markup stay text", async () => {

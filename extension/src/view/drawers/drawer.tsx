@@ -18,15 +18,17 @@ export function Drawer({ title, size = "small", foot, children }: Props) {
   const box = useRef<HTMLElement>(null);
   const close = () => (drawer.value = "");
   useEscape(true, close);
+  const first = () => box.current?.querySelector<HTMLElement>("[data-first]")?.focus({ preventScroll: true });
   useEffect(() => {
     const had = document.activeElement;
-    const first = box.current?.querySelector<HTMLElement>("[data-first]");
-    (first ?? box.current)?.focus({ preventScroll: true });
+    box.current?.focus({ preventScroll: true });
     return () => {
       const inside = box.current?.contains(document.activeElement) ?? document.activeElement === document.body;
       if (inside && had instanceof HTMLElement && had.isConnected) had.focus({ preventScroll: true });
     };
   }, []);
+  // What the drawer begins with may come from the kernel, after its frame.
+  useEffect(() => void (document.activeElement === box.current && first()));
   return (
     <section class={`tvl-drawer tvl-drawer-${size}`} role="dialog" aria-label={title} data-pane="drawer" tabIndex={-1} ref={box}>
       <div class="tvl-bar">

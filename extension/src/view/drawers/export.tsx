@@ -21,7 +21,7 @@ export function ExportDrawer() {
   const asJson = acting.value || !!host.document;
   return (
     <Drawer title="Save and export">
-      <p class="tvl-row tvl-gap">
+      <p class="tvl-row tvl-inset">
         {asJson && <Button label="Save as a file" onClick={() => void save("json")} />}
         {acting.value && (
           <Button label="Export as a page" onClick={() => void save("html")} />

@@ -31,7 +31,7 @@ export function Expression({ example }: { example: string }) {
         void start();
       }}
     >
-      <p class="tvl-gap tvl-soft-text">The last tensor is the result.</p>
+      <p class="tvl-inset tvl-soft-text">The last tensor is the result.</p>
       <Editor text={text} reads={reads} onInput={setText} onStart={() => void start()} />
       <div class="tvl-reads" aria-live="polite">
         {typed && !typed.reads.ok && typed.of === text && (
@@ -43,7 +43,7 @@ export function Expression({ example }: { example: string }) {
         {typed?.reads.ok && typed.reads.tensors.map((t) => <code key={t}>{t}</code>)}
       </div>
       <Refusal at="expression" />
-      <p class="tvl-row tvl-gap">
+      <p class="tvl-row tvl-inset">
         <button type="submit" class="tvl-button tvl-main" aria-disabled={off}>
           Start
         </button>

@@ -25,7 +25,7 @@ export function KeysDrawer() {
       <p class="tvl-lead tvl-soft-text">
         Keys act on the lab while “keys: lab” stands below.
       </p>
-      <p class="tvl-row tvl-gap">
+      <p class="tvl-row tvl-inset">
         <Button label={letters.value ? "Turn single letters off" : "Turn single letters on"} onClick={flip} />
       </p>
       {groups.map(([pane, list]) => (

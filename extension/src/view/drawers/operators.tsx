@@ -52,7 +52,7 @@ export function Operators({ catalogue }: { catalogue: Catalogue }) {
         ))}
       </fieldset>
       {workload && workload.presets.length > 0 && (
-        <p class="tvl-row tvl-gap">
+        <p class="tvl-row tvl-inset">
           <span class="tvl-soft-text">Sizes</span>
           {workload.presets.map((p) => (
             <Button key={p.name} label={p.name} onClick={() => setValues(new Map([...values, ...Object.entries(p.values)]))} />
@@ -73,7 +73,7 @@ export function Operators({ catalogue }: { catalogue: Catalogue }) {
         </div>
       )}
       <Refusal at="workload" />
-      <p class="tvl-row tvl-gap">
+      <p class="tvl-row tvl-inset">
         <button type="submit" class="tvl-button tvl-main">
           Start
         </button>

@@ -57,6 +57,7 @@ export function Film({ onEdit }: { onEdit: () => void }) {
       aria-label="Steps"
       aria-orientation="horizontal"
       tabIndex={0}
+      data-home
       aria-activedescendant={id(current)}
       ref={box}
     >
@@ -96,7 +97,6 @@ function Frame({ card, id, at, worth, start, onPick, onEdit, onFold }: FrameProp
   const range = card.from === card.to ? String(card.at) : `${card.from}–${card.to}`;
   const reason = card.steps.find((s) => s.status !== "ok")?.reason ?? "";
   const origin = step && !card.folded && step.origin.kind !== "widget" ? step.origin.label : "";
-  const said = spoken(card, status, reason, time, worth);
   return (
     <div
       role="option"
@@ -104,16 +104,19 @@ function Frame({ card, id, at, worth, start, onPick, onEdit, onFold }: FrameProp
       class={`tvl-frame tvl-frame-${status} ${at < card.from ? "tvl-frame-later" : ""} ${card.group ? "tvl-frame-group" : ""}`}
       aria-selected={here}
       aria-current={here ? "step" : undefined}
-      aria-label={said}
-      title={[said, step?.code, origin, step?.note].filter(Boolean).join("\n")}
+      title={[step?.code, origin, reason, step?.note].filter(Boolean).join("\n")}
       onClick={onPick}
       onDblClick={onEdit}
     >
       <span class="tvl-frame-top">
-        <i>{range}</i>
+        <i>
+          <span class="tvl-hidden">step </span>
+          {range}
+        </i>
         <b>{card.label}</b>
         {status === "same" && <em class="tvl-tone-noeffect">=</em>}
         {status === "parked" && <em class="tvl-tone-unknown">parked</em>}
+        {reason && <span class="tvl-hidden">: {reason}</span>}
         {(card.folded || card.heads) && (
           <span
             class="tvl-fold"
@@ -129,15 +132,9 @@ function Frame({ card, id, at, worth, start, onPick, onEdit, onFold }: FrameProp
         )}
       </span>
       <small>
-        {time !== null ? <b>{seconds(time)}</b> : <span>{origin || (card.folded ? "recipe" : " ")}</span>}
+        {time !== null ? <b title="measured">{seconds(time)}</b> : <span>{origin || (card.folded ? "recipe" : " ")}</span>}
         {worth && <span class="tvl-tone-accent"> {worth.text}</span>}
       </small>
     </div>
   );
-}
-
-function spoken(card: Card, status: string, reason: string, time: number | null, worth: Worth | undefined): string {
-  const what = card.folded ? `steps ${card.from} to ${card.to}, recipe ${card.label}` : card.at === 0 ? "start" : `step ${card.at}, ${card.label}`;
-  const mark = status === "parked" ? `parked: ${reason}` : status === "same" ? `no effect: ${reason}` : "";
-  return [what, mark, time !== null ? `${seconds(time)} measured` : "", worth?.text ?? ""].filter(Boolean).join(", ");
 }

@@ -25,7 +25,10 @@ function Editor({ step, at }: { step: StepInfo; at: number }) {
   const later = steps.length - at;
   const narrow = width.value === "narrow";
   useEffect(() => {
-    if (!narrow) box.current?.querySelector<HTMLElement>("input, select, button")?.focus({ preventScroll: true });
+    if (narrow) return;
+    const field = box.current?.querySelector<HTMLElement>("input, select");
+    field?.focus({ preventScroll: true });
+    if (field instanceof HTMLInputElement) field.select();
   }, []);
   const tell = (request: Ask) => act({ ...request, step: step.id }, "history");
   const apply = async () => {

@@ -1,7 +1,6 @@
 // @vitest-environment jsdom
 import { afterEach, expect, test } from "vitest";
 import { documentHost } from "../host";
-import { mount } from "../mount";
 import { documentOf } from "../testing/kernel";
 import { openLab, type Opened } from "../testing/lab";
 import { caches, scale } from "./levels";
@@ -44,15 +43,10 @@ test("a picture that is no SVG points at its table", async () => {
 });
 
 test("without a kernel: the saved picture, and no controls that act", async () => {
-  const box = document.createElement("div");
-  document.body.append(box);
-  const close = mount(box, documentHost(documentOf()));
-  await new Promise((resolve) => setTimeout(resolve, 300));
-  expect(box.querySelector("[data-pane=pictures] svg [data-id=C]")).not.toBeNull();
-  expect(box.querySelector("[data-pane=actions]")).toBeNull();
-  expect(box.querySelectorAll("[data-edge], [data-handle]")).toHaveLength(0);
-  close();
-  box.remove();
+  lab = await openLab({}, documentHost(documentOf()));
+  await lab.rest(200);
+  expect(lab.one("[data-pane=pictures] svg [data-id=C]")).toBeDefined();
+  expect(lab.all("[data-pane=actions], [data-edge], [data-handle]")).toHaveLength(0);
 });
 
 test("caches are read from the machine's lines", () => {

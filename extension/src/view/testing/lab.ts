@@ -1,4 +1,5 @@
 // A lab in jsdom, with a kernel that answers from tables: press keys, click, look at what was asked.
+import type { Host } from "../host";
 import { mount } from "../mount";
 import type { Request } from "../payload";
 import { fakeHost, type FakeHost } from "./kernel";
@@ -18,7 +19,8 @@ export interface Opened {
   close(): void;
 }
 
-export async function openLab(answers: Record<string, (request: Request) => unknown> = {}): Promise<Opened> {
+/** `saved`: a host without a kernel, instead. */
+export async function openLab(answers: Record<string, (request: Request) => unknown> = {}, saved?: Host): Promise<Opened> {
   globalThis.ResizeObserver ??= class {
     observe() {}
     unobserve() {}
@@ -27,7 +29,7 @@ export async function openLab(answers: Record<string, (request: Request) => unkn
   const host = fakeHost(answers);
   const box = document.createElement("div");
   document.body.append(box);
-  const close = mount(box, host);
+  const close = mount(box, saved ?? host);
   const root = box.firstElementChild as HTMLElement;
   const rest = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
   let stirred = 0; // what was drawn and asked so far

@@ -93,7 +93,7 @@ export function makeDrag(store: Store, tree: () => HTMLElement | null): Drag {
   }
 
   function carry(now: Held, event: PointerEvent) {
-    const over = rowUnder(tree(), event.clientY);
+    const over = scrolled(tree()?.parentElement, event.clientY) ? rowUnder(tree(), event.clientY) : "";
     held.value = { ...now, over, x: event.clientX, y: event.clientY };
   }
 
@@ -153,6 +153,17 @@ async function soon(store: Store, id: string, factor: number): Promise<Act | nul
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   return null;
+}
+
+const EDGE = 20; // pixels from the pane's edge where a drag scrolls it
+
+/** Scrolls the pane while something is held at its edge; false where the pointer is outside of it. */
+function scrolled(pane: HTMLElement | null | undefined, y: number): boolean {
+  if (!pane) return false;
+  const { top, bottom } = pane.getBoundingClientRect();
+  if (y < top + EDGE) pane.scrollTop -= EDGE / 2;
+  else if (y > bottom - EDGE) pane.scrollTop += EDGE / 2;
+  return y >= top && y <= bottom;
 }
 
 function rowUnder(tree: HTMLElement | null, y: number): string {

@@ -34,8 +34,8 @@ function Moves({ store }: { store: Store }) {
   const attrs = { tabIndex: -1 };
   return (
     <>
-      <Button kind="quiet" icon="up" label="Outward" hint="Alt+Up" off={off} attrs={attrs} onClick={() => loop && shift(store, loop.id, false)} />
-      <Button kind="quiet" icon="down" label="Inward" hint="Alt+Down" off={off} attrs={attrs} onClick={() => loop && shift(store, loop.id, true)} />
+      <Button kind="quiet" label="↑ Outward" hint="Alt+Up" off={off} attrs={attrs} onClick={() => loop && shift(store, loop.id, false)} />
+      <Button kind="quiet" label="↓ Inward" hint="Alt+Down" off={off} attrs={attrs} onClick={() => loop && shift(store, loop.id, true)} />
     </>
   );
 }
@@ -70,7 +70,7 @@ function Tree({ store, box, drag }: { store: Store; box: { current: HTMLDivEleme
     if (next === null) return false;
     if (next !== true) {
       setPlace(next);
-      if (next.focus !== at) requestAnimationFrame(() => focusRow(box.current, next.focus));
+      if (next.focus !== at) focusRow(box.current, next.focus); // at once: the next key may come before the next frame
     }
     return true;
   };

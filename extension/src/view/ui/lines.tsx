@@ -22,7 +22,9 @@ export function DiffLines({ lines, label }: { lines: DiffLine[]; label: string }
     <ol class="tvl-diff" aria-label={label}>
       {lines.map((d, i) => (
         <li key={i} class={`tvl-diff-${SIGNS[d.sign] ?? "kept"}`}>
-          <b aria-label={SIGNS[d.sign]}>{d.sign}</b>
+          <b role="img" aria-label={SIGNS[d.sign]}>
+            {d.sign}
+          </b>
           <code style={{ paddingInlineStart: `${d.line.d * 2}ch` }}>
             <LineText line={d.line} />
           </code>

@@ -11,7 +11,7 @@ export function DataTable({ table, onPick }: { table: Table; onPick?: (id: strin
           <tr>
             {table.head.map((name, i) => (
               <th key={i} scope="col" class={numbers[i] ? "tvl-number" : ""}>
-                {name}
+                {name || <span class="tvl-hidden">what</span>}
               </th>
             ))}
           </tr>

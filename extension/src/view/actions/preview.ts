@@ -1,0 +1,44 @@
+// What the action pointed at, or the open form, would do: asked for, shown by all panes, and gone when nobody points.
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { Act, Action, Card, Preview, Reply } from "../payload";
+import type { Store } from "../store";
+import { latest } from "./latest";
+
+export interface Verdict {
+  act: Act;
+  sign: Action["sign"];
+  reason: string;
+  card: Card | null;
+}
+
+const REST = 150; // ms that the pointer or the focus must rest on an action
+const TYPING = 40; // ms between keys in a form
+
+/** Keeps `store.preview` at what `action` would do, else at what the act of the open form would; and what the kernel says of it. */
+export function usePreview(store: Store, typed: Act | null, action: Action | null): Verdict | null {
+  const [verdict, setVerdict] = useState<Verdict | null>(null);
+  const asked = useMemo(() => {
+    const answered = (reply: Reply, act: Act) => {
+      const preview = reply.ok ? (reply.data as Preview | null) : null;
+      const card = preview?.card ?? reply.card;
+      setVerdict({ act, sign: preview?.sign ?? "x", reason: preview?.reason ?? card?.text ?? "", card });
+      store.preview.value = preview && preview.sign !== "x" ? { ...preview, act } : null;
+    };
+    return latest((act: Act) => store.ask({ kind: "preview", act }), answered);
+  }, [store]);
+  const act = action ? (action.sign === "x" ? null : action.act) : typed;
+  const text = act ? JSON.stringify(act) : "";
+  const frame = store.shown.value.key;
+  const clear = () => {
+    asked.drop();
+    store.preview.value = null;
+  };
+  useEffect(() => {
+    if (!act) return clear();
+    // While a value slides, answers to the values before are shown too; of another action they are not.
+    if (action) asked.drop();
+    asked.ask(act, action ? REST : TYPING);
+  }, [text, frame, !action]);
+  useEffect(() => clear, [frame]);
+  return verdict;
+}

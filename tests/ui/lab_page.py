@@ -1,0 +1,370 @@
+"""A lab on a page, as a person has it: what it shows, and what is done with it by mouse or by keyboard.
+
+    page = LabPage(lab, "keyboard")
+    page.choose("C.i")
+    page.take("split", {"factor": 32})
+    page.arrive(1)
+    assert page.acts <= 4
+
+`acts` counts what the person does: a click, a key, a value typed. Arrow keys on the way to one place are one act.
+What the mouse and the keyboard do differently is in `Mouse` and `Keyboard`; all waiting is for what can be seen.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+STEP = re.compile(r"^(?:start|steps? (\d+)(?: to (\d+))?)")
+
+
+class LabPage:
+    """The first lab inside `within`, a selector of an output, a tab or a page."""
+
+    def __init__(self, tab: Any, by: str = "mouse", within: str = ".jp-Notebook", page: Any = None):
+        self.tab, self.page = tab, page or tab.page
+        self.root = self.page.locator(f"{within} .tvl").first
+        self.hands = HANDS[by](self)
+        self.acts = 0
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """What is done: by mouse or by keyboard."""
+        return getattr(self.hands, name)
+
+    # ------------------------------------------------------------ looking
+
+    def wait(self) -> "LabPage":
+        self.root.wait_for()
+        return self
+
+    def pane(self, name: str) -> Any:
+        return self.root.locator(f"[data-pane={name}]")
+
+    def row(self, loop: str) -> Any:
+        return self.root.locator(f"[role=treeitem][data-id={json.dumps(loop, ensure_ascii=False)}]")
+
+    def rows(self) -> list[str]:
+        code = "rows => rows.map(row => row.dataset.id)"
+        return self.root.locator("[role=treeitem]").evaluate_all(code)
+
+    def selected(self) -> list[str]:
+        code = "rows => rows.map(row => row.dataset.id)"
+        return self.root.locator("[role=treeitem][aria-selected=true]").evaluate_all(code)
+
+    def action(self, name: str) -> Any:
+        return self.root.locator(f"[data-action={json.dumps(name)}]")
+
+    def button(self, name: str, pane: str = "header") -> Any:
+        return self.pane(pane).get_by_role("button", name=re.compile(rf"^{re.escape(name)}\b"))
+
+    def drawer(self, title: str = "") -> Any:
+        found = self.root.get_by_role("dialog")
+        return found.filter(has=self.page.get_by_role("heading", name=title)) if title else found
+
+    def frames(self) -> list[str]:
+        """The film strip, in words."""
+        return self.root.get_by_role("listbox", name="Steps", exact=True).get_by_role("option").evaluate_all(NAMES)
+
+    def at(self) -> int:
+        """The step that is looked at."""
+        name = self.root.locator("[role=option][aria-current=step]").get_attribute("aria-label") or ""
+        found = STEP.match(name)
+        assert found, name
+        return int(found[2] or found[1] or 0)
+
+    def arrive(self, step: int) -> None:
+        """Waits until the lab looks at a step."""
+        name = f'="{"start" if step == 0 else f"step {step}"}"' if step == 0 else f'^="step {step},"'
+        self.root.locator(f"[role=option][aria-current=step][aria-label{name}]").wait_for()
+
+    def loops(self) -> str:
+        """The text of the code pane, as far as it is drawn."""
+        return "\n".join(self.pane("code").locator("[data-row] code").all_inner_texts())
+
+    def shows(self, text: str) -> None:
+        """Waits until a line of the code pane has this text."""
+        self.pane("code").locator("[data-row] code", has_text=text).first.wait_for()
+
+    def says(self, text: str) -> None:
+        """Waits until the line at the bottom says this."""
+        self.root.locator(".tvl-messages [role=status]", has_text=text).wait_for()
+
+    def settle(self) -> None:
+        """Waits until the list of actions is the one of the selection."""
+        self.root.locator(".tvl-actions[aria-busy=false]").wait_for()
+
+    def focus(self) -> str:
+        """Name of the pane that has the focus; "" when it is outside."""
+        code = "root => root.contains(document.activeElement) ? document.activeElement.closest('[data-pane]')?.dataset.pane ?? '?' : ''"
+        return self.root.evaluate(code)
+
+    def checked(self) -> Any:
+        """The row of the newest run, once it is done and was right."""
+        row = self.drawer("Runs").locator("tbody tr").first
+        row.get_by_text("✓ right").wait_for()
+        return row
+
+
+NAMES = "all => all.map(one => one.getAttribute('aria-label'))"
+
+
+class Hands:
+    def __init__(self, lab: LabPage):
+        self.lab, self.page = lab, lab.page
+
+    def act(self, n: int = 1) -> None:
+        self.lab.acts += n
+
+
+class Mouse(Hands):
+    """Clicks, and typing where there is a field."""
+
+    def click(self, what: Any, **how: Any) -> None:
+        self.act()
+        what.click(**how)
+
+    def choose(self, *loops: str) -> None:
+        for n, loop in enumerate(loops):
+            self.click(self.lab.row(loop).locator(".tvl-t-name"), modifiers=["ControlOrMeta"] if n else [])
+        self.lab.settle()
+
+    def take(self, action: str, values: dict[str, Any] | None = None) -> None:
+        """Starts an action of what is chosen; with values (that may be none) it has a form."""
+        item = self.lab.action(action)
+        self.click(item.locator("[data-start]"))
+        if values is None:
+            return
+        self.fill(item, values)
+        self.click(item.get_by_role("button", name="Apply"))
+
+    def fill(self, form: Any, values: dict[str, Any]) -> None:
+        for label, value in values.items():
+            self.act()
+            form.get_by_label(label, exact=True).fill(str(value))
+
+    def start(self, operator: str = "", values: dict[str, Any] | None = None) -> None:
+        drawer = self.lab.drawer("What to schedule")
+        if operator:
+            self.click(drawer.get_by_role("radio", name=re.compile(rf"^{operator}\b")))
+        self.fill(drawer, values or {})
+        self.click(drawer.get_by_role("button", name="Start"))
+        drawer.wait_for(state="detached")
+
+    def why(self, action: str) -> None:
+        self.click(self.lab.action(action).get_by_role("button", name="why"))
+
+    def move(self, alternative: str) -> None:
+        """One click on what a card offers instead."""
+        self.click(self.lab.root.locator(".tvl-card").get_by_role("button", name=alternative))
+
+    def undo(self) -> None:
+        self.click(self.lab.button("Undo"))
+
+    def redo(self) -> None:
+        self.click(self.lab.button("Redo"))
+
+    def run(self) -> None:
+        self.click(self.lab.button("Run"))
+
+    def pin(self) -> None:
+        self.click(self.lab.button("Pin"))
+
+    def copy(self) -> None:
+        self.click(self.lab.button("Copy code"))
+
+    def open(self, drawer: str) -> None:
+        """A drawer of the menu "More"."""
+        self.click(self.lab.button("More"))
+        self.click(self.lab.root.get_by_role("menuitem", name=re.compile(rf"^{drawer}\b")))
+
+    def runs(self) -> None:
+        self.open("Runs")
+
+    def press(self, name: str) -> None:
+        """A button of the drawer."""
+        self.click(self.lab.drawer().get_by_role("button", name=re.compile(rf"^\W*{re.escape(name)}$")))
+
+    def close(self) -> None:
+        self.click(self.lab.drawer().get_by_role("button", name="Close"))
+
+    def back_to(self, step: int) -> None:
+        self.click(self.lab.root.locator(f'[role=option][aria-label^="step {step},"]'))
+        self.lab.arrive(step)
+
+    def edit(self, values: dict[str, Any]) -> None:
+        """Changes the step that is looked at."""
+        self.click(self.lab.button("Edit step", "history"))
+        form = self.lab.root.locator("form.tvl-stepbar")
+        self.fill(form, values)
+        self.click(form.get_by_role("button", name=re.compile("^Change")))
+
+
+class Keyboard(Hands):
+    """Keys only. The focus is inside the lab before the first."""
+
+    def key(self, chord: str, acts: int = 1) -> None:
+        self.act(acts)
+        self.page.keyboard.press(chord)
+
+    def type(self, text: str) -> None:
+        self.act()
+        self.page.keyboard.type(text)
+
+    def focused(self, what: Any) -> None:
+        """Waits until an element has the focus."""
+        what.and_(self.page.locator(":focus")).wait_for()
+
+    def into(self, pane: str) -> None:
+        """Goes round the panes."""
+        self.act()
+        for _ in range(12):
+            if self.lab.focus() == pane:
+                return
+            self.page.keyboard.press("F6")
+        raise AssertionError(f"F6 never leads to {pane}")
+
+    def choose(self, *loops: str) -> None:
+        if self.lab.focus() != "tree":
+            self.into("tree")
+        self.act()
+        rows = self.lab.rows()
+        self.page.keyboard.press("Home")
+        self.focused(self.lab.row(rows[0]))
+        for _ in range(rows.index(loops[0])):
+            self.page.keyboard.press("ArrowDown")
+        self.focused(self.lab.row(loops[0]))
+        for loop in loops[1:]:
+            raise NotImplementedError(loop)
+        self.lab.settle()
+
+    def take(self, action: str, values: dict[str, Any] | None = None) -> None:
+        item = self.lab.action(action)
+        start = item.locator("[data-start]")
+        letter = start.get_attribute("aria-keyshortcuts")
+        if letter:
+            self.key(letter)
+        else:
+            self.find(action)
+            self.key("Enter")
+        if values is None:
+            return
+        self.focused(item.locator("input, select").first)
+        self.fill(item, values)
+        self.key("Enter")
+
+    def find(self, action: str) -> None:
+        """Goes to an action by searching for it."""
+        self.key(".")
+        self.key("/")
+        self.type(self.lab.action(action).locator(".tvl-action-name").inner_text())
+        self.key("Enter", 0)
+        self.focused(self.lab.root.locator("[data-action] [data-start]").first)
+
+    def fill(self, form: Any, values: dict[str, Any]) -> None:
+        for label, value in values.items():
+            field = form.get_by_label(label, exact=True)
+            for _ in range(8):
+                if field.evaluate("field => field === document.activeElement"):
+                    break
+                self.page.keyboard.press("Tab")
+            self.focused(field)
+            self.page.keyboard.press("ControlOrMeta+a")
+            self.type(str(value))
+
+    def start(self, operator: str = "", values: dict[str, Any] | None = None) -> None:
+        drawer = self.lab.drawer("What to schedule")
+        self.focused(drawer.locator("[data-first]"))
+        if operator:
+            self.act()
+            while not drawer.get_by_role("radio", name=re.compile(rf"^{operator}\b")).is_checked():
+                self.page.keyboard.press("ArrowDown")
+        self.fill(drawer, values or {})
+        self.key("Enter")
+        drawer.wait_for(state="detached")
+
+    def why(self, action: str) -> None:
+        self.find(action)
+        self.key("?")
+
+    def move(self, alternative: str) -> None:
+        button = self.lab.root.locator(".tvl-card").get_by_role("button", name=alternative)
+        button.wait_for()
+        self.act()
+        for _ in range(12):
+            if button.evaluate("button => button === document.activeElement"):
+                break
+            self.page.keyboard.press("Tab")
+        self.focused(button)
+        self.key("Enter")
+
+    def undo(self) -> None:
+        self.key("ControlOrMeta+z")
+
+    def redo(self) -> None:
+        self.key("ControlOrMeta+Shift+z")
+
+    def run(self) -> None:
+        self.key("ControlOrMeta+Enter")
+
+    def pin(self) -> None:
+        self.key("x")
+
+    def copy(self) -> None:
+        self.key("y")
+
+    def open(self, drawer: str) -> None:
+        self.into("header")
+        self.button(self.lab.button("More"))
+        items = self.lab.root.get_by_role("menuitem")
+        self.focused(items.first)
+        self.act()
+        wanted = items.filter(has_text=re.compile(rf"^{drawer}"))
+        while not wanted.evaluate("item => item === document.activeElement"):
+            self.page.keyboard.press("ArrowDown")
+        self.key("Enter")
+
+    def button(self, button: Any) -> None:
+        """Goes along a bar to a button and presses it."""
+        self.act()
+        for _ in range(20):
+            if button.evaluate("button => button === document.activeElement"):
+                break
+            self.page.keyboard.press("ArrowRight")
+        self.focused(button)
+        self.key("Enter")
+
+    def runs(self) -> None:
+        self.open("Runs")
+
+    def press(self, name: str) -> None:
+        button = self.lab.drawer().get_by_role("button", name=re.compile(rf"^\W*{re.escape(name)}$"))
+        self.act()
+        for _ in range(40):
+            if button.evaluate("button => button === document.activeElement"):
+                break
+            self.page.keyboard.press("Tab")
+        self.focused(button)
+        self.key("Enter")
+
+    def close(self) -> None:
+        self.key("Escape")
+        self.lab.drawer().wait_for(state="detached")
+
+    def back_to(self, step: int) -> None:
+        self.act()
+        while self.lab.at() > step:
+            now = self.lab.at()
+            self.page.keyboard.press("[")
+            self.lab.arrive(now - 1)
+
+    def edit(self, values: dict[str, Any]) -> None:
+        self.into("history")
+        self.focused(self.lab.root.get_by_role("listbox", name="Steps", exact=True))
+        self.key("Enter")
+        form = self.lab.root.locator("form.tvl-stepbar")
+        form.wait_for()
+        self.fill(form, values)
+        self.key("Enter")
+
+
+HANDS: dict[str, type[Hands]] = {"mouse": Mouse, "keyboard": Keyboard}
