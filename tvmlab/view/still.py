@@ -18,6 +18,7 @@ from .shown import image
 STATIC = Path(__file__).parent / "static"
 MOST_CARD = 60_000  # bytes of a card: it is saved in the notebook
 MOST_LINES = 200
+INDENT = "&nbsp;" * 5  # letters, since some viewers take all style away
 
 
 def card(document: Document, folded: bool = True) -> str:
@@ -59,7 +60,7 @@ def tree(rows: list[Row]) -> str:
     for r in rows:
         name = f"<b>{escape(r['name'])}</b>" if r["kind"] != "loop" else escape(r["name"])
         words = " ".join(rich.ink(c, rich.MARKS.get(r["mark"], rich.GREY)) for c in r["chips"])
-        lines.append(f'<div style="padding-left:{r["level"] * 18}px">{name} {rich.ink(r["extent"])} {words}</div>')
+        lines.append(f"<div>{INDENT * r['level']}{name} {rich.ink(r['extent'])} {words}</div>")
     return f'<div style="margin:5px 0">{"".join(lines)}</div>'
 
 
