@@ -27,6 +27,7 @@ from ..face.verdict import arguments
 from ..schedule.trace import Trace
 from ..view import actions, acts, frame, payload, pictures, sources, steps, still, story
 from ..view.runs import OVER, ended
+from ..view.shown import Shown
 from . import magic, panel, requests, saving, selecting, workloads
 from .heading import heading
 from .later import Later
@@ -311,6 +312,10 @@ class Lab:
             "actions": self.actions(), "runs": self.runs.payload(), "message": self.said,
             "story": story.story(self.document),
         }  # fmt: skip
+
+    def picture(self, kind: str = "graph") -> Shown:
+        """One of the lab's pictures, as a cell shows it: graph, relations, metrics, roofline."""
+        return Shown(pictures.picture(kind, self.subject()))
 
     def subject(self) -> pictures.Subject:
         """What pictures are of."""
