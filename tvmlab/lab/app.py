@@ -286,8 +286,9 @@ class Lab:
     def head(self) -> payload.Head:
         return heading(self)
 
-    def history(self) -> payload.History:
-        return steps.history(self.document, self.seconds())
+    def history(self, whole: bool = True) -> payload.History:
+        """`whole=False`: without the numbers of places that nobody has looked at, for which loops had to be made."""
+        return steps.history(self.document, self.seconds(), whole)
 
     def seconds(self) -> dict[str, float]:
         """The last measured time after each step, by its id ("" for the start); of what has changed since, none."""
