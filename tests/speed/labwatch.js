@@ -23,23 +23,26 @@
     select: (id) => row(id)?.getAttribute("aria-selected") === "true" && verdicts(),
     preview: () => lab().querySelector(".tvl-would .tvl-deltas, .tvl-form .tvl-deltas"),
     shown: () => lab()?.querySelector("[role=treeitem]") && lab().querySelector("[role=option]") && verdicts(),
-    nopreview: () => !lab().querySelector(".tvl-deltas, .tvl-preview"),
+    again: () => READY.preview() && drawn.has("tree"), // another preview in the place of one
   };
 
   let watch, begun, stamps, changed, ready;
+  let heard = 0;
+  let drawn = new Set(); // panes, since it began
   window.tvlWatch = {
     lab, row,
     begun: () => begun,
     /** From the next event of this kind on; `kind` "": from now. */
     arm(kind, what, argument) {
       watch?.disconnect();
-      [begun, stamps, changed, ready] = [kind ? 0 : now(), [], now(), 0];
-      if (kind) addEventListener(kind, (event) => (begun = event.timeStamp), { capture: true, once: true });
+      [begun, stamps, changed, ready, drawn] = [kind ? 0 : now(), [], now(), 0, new Set()];
+      if (kind) addEventListener(kind, (event) => { begun = event.timeStamp; heard = now(); }, { capture: true, once: true });
       watch = new MutationObserver((records) => {
         const inside = records.filter((r) => r.target.closest?.(".tvl") ?? r.target.parentElement?.closest(".tvl"));
         const names = inside.map((r) => (r.target.closest ? r.target : r.target.parentElement).closest("[data-pane]")?.dataset.pane);
         const at = now();
         if (names.some((n) => n !== "pictures")) changed = at;
+        if (begun) names.forEach((n) => drawn.add(n));
         if (!ready && begun && READY[what](argument)) ready = at;
         void frame().then((painted) => stamps.push({ at, painted, names }));
       });
@@ -61,7 +64,7 @@
         for (const name of new Set(names)) panes[name ?? "lab"] = painted - begun;
         if (names.some((n) => n !== "pictures")) end = Math.max(end, painted);
       }
-      return { ms: (end || last) - begun, panes };
+      return { ms: (end || last) - begun, panes, heard: heard - begun };
     },
     /** Waits until nothing has changed for so long. */
     async settle(ms) {

@@ -26,6 +26,8 @@ from ..face.handle import Schedule
 from ..face.verdict import arguments
 from ..schedule.trace import Trace
 from ..view import actions, acts, frame, payload, pictures, sources, steps, still, story
+from ..view.runs import OVER, ended
+from ..view.shown import Shown
 from . import magic, panel, requests, saving, selecting, workloads
 from .heading import heading
 from .later import Later
@@ -70,6 +72,7 @@ class Lab:
         self._unobserve: Callable[[], None] = lambda: None
         self._quiet = False  # an act of this lab is on: what it changes is sent at its end
         self.screen = Screen(self)
+        self._awaited: set[str] = set()  # runs whose end is said
         self.workload = ""  # its name in the catalogue
         self.kernel: dict[str, Any] | None = None  # of the gallery: name and shape, for its NumPy reference
         if self.starts:
@@ -225,7 +228,9 @@ class Lab:
         steps = [e for e in self.document.entries[: self.step] if not e.parked]
         title = f"step {self.step}" if steps else "start"
         chosen = {"target": self.target, "kernel": self.kernel, **(options or {})}
-        return self.runs.run(self.schedule.trace, title, self.step_id, chosen, self.args)
+        found = self.runs.run(self.schedule.trace, title, self.step_id, chosen, self.args)
+        self._awaited.add(found)
+        return found
 
     def pin(self, run: str = "") -> None:
         """Keep this schedule (or a run's) to compare with."""
@@ -276,6 +281,10 @@ class Lab:
             warnings.warn(f"{getattr(f, '__name__', f)}, which observes {self.name}, failed: {e!r}", stacklevel=4)
 
     def _runs_changed(self) -> None:
+        over = [r for r in self.runs.payload()["rows"] if r["id"] in self._awaited and r["state"] in OVER]
+        for row in over:
+            self._awaited.discard(row["id"])
+            self.say(*ended(row))
         self.screen.runs_changed()
         panel.changed()
 
@@ -311,6 +320,10 @@ class Lab:
             "actions": self.actions(), "runs": self.runs.payload(), "message": self.said,
             "story": story.story(self.document),
         }  # fmt: skip
+
+    def picture(self, kind: str = "graph") -> Shown:
+        """One of the lab's pictures, as a cell shows it: graph, relations, metrics, roofline."""
+        return Shown(pictures.picture(kind, self.subject()))
 
     def subject(self) -> pictures.Subject:
         """What pictures are of."""

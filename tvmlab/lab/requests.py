@@ -296,7 +296,9 @@ def read(lab: Any, request: Request) -> Any:
 
 @handles("document")
 def whole(lab: Any, request: Request) -> Any:
-    """`what`: html, json, or nothing for the document itself."""
+    """`what`: html, code (the steps), json, or nothing for the document itself."""
+    if request.get("what") == "code":
+        return lab.head()["calls"]
     if request.get("what") == "html":
         return lab.html()
     return lab.saved()

@@ -66,6 +66,8 @@ class Screen:
             self.widget.runs = self.lab.runs.payload()
             self.widget.head = self.lab.head()
             self.widget.history = self.lab.history(whole=False)
+            self.widget.message = self.lab.said
+        self.lab.later("still", QUIET, self.snapshot)
 
     def typed(self, trace: Trace | None) -> None:
         """Show what is being typed in the cell above, as far as it goes; None: what is."""

@@ -45,7 +45,8 @@ def _frame(trace: Trace, whole: bool) -> Frame | None:
 
 
 def _metrics(found: Frame | None) -> Metrics | None:
-    return None if found is None else found["metrics"]
+    """Without the numbers of every loop, which frames have: a film strip draws single numbers only."""
+    return None if found is None else {**found["metrics"], "levels": []}
 
 
 def _seconds(document: Document, cursor: int, measured: Seconds | None) -> float | None:

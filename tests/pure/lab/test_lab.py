@@ -13,6 +13,7 @@ from tvmlab.lab.app import Lab
 from tvmlab.lab.requests import answer
 from tvmlab.runtime.worker import Outcome
 from tvmlab.view import payload
+from tvmlab.view.runs import ended
 
 SPLIT = {"primitive": "split", "args": {"stage": {"stage": "C"}, "parent": {"axis": "C.i"}, "factor": 4}}
 SUM = {"primitive": "vectorize", "args": {"stage": {"stage": "C"}, "var": {"axis": "C.k"}}}
@@ -255,11 +256,24 @@ def test_a_lab_lives_as_long_as_somebody_holds_it():
     s[B].split(s[B].op.axis[0], 2)  # nobody listens any more
 
 
+def test_the_end_of_a_run_is_said():
+    row = {"title": "step 3", "state": "done", "check": "ok", "seconds": 2e-3, "naive": 9e-3}
+    assert ended(row) == ("Run of step 3: right, 2 ms, 4.5x as fast as without steps.", "good")
+    assert ended({**row, "check": "skipped", "naive": None}) == ("Run of step 3: 2 ms.", "good")
+    assert ended({**row, "check": "wrong", "seconds": None})[1] == "bad"
+    assert ended({**row, "state": "failed"}) == ("Run of step 3 failed: see Runs.", "bad")
+    assert ended({**row, "state": "cancelled"}) == ("Run of step 3: cancelled.", "info")
+
+
 @pytest.mark.slow
 def test_a_chain_of_many_stages_is_judged_like_a_short_one():
     """Deeper than Python's stack: each stage is an allocation inside the one before."""
     y = te.placeholder((64, 64), name="A")
+
+    def plus_one(x):
+        return te.compute((64, 64), lambda i, j: x[i, j] + 1.0, name="B")
+
     for _ in range(330):
-        y = te.compute((64, 64), lambda i, j: y[i, j] + 1.0, name="B")
+        y = plus_one(y)
     s = te.create_schedule(y.op)
     assert s.verdict("parallel", y, s[y].op.axis[0]).kind == "legal"
