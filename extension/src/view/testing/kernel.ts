@@ -177,7 +177,7 @@ export function answers(of: State): Record<string, (request: Request) => unknown
 export interface FakeHost extends Host {
   asked: Request[];
   /** Milliseconds until a request is answered. */
-  slow: number;
+  slow?: number;
   set<K extends Trait>(name: K, value: State[K]): void;
 }
 
@@ -189,7 +189,7 @@ export function fakeHost(more: Record<string, (request: Request) => unknown> = {
   const host: FakeHost = {
     live: true,
     asked: [],
-    slow: 0,
+
     get: (name) => traits[name],
     set(name, value) {
       traits[name] = value;
