@@ -405,10 +405,10 @@ class Document:
 
     def _missing(self, before: Sequence[Entry], undone: bool = False) -> Callable[..., LabError]:
         """What is said of what is not there, where `before` are the steps in force."""
-        others = {e.id: b.name for b in self.branches for e in b.entries}
 
         def missing(ref: Ref, called: str = "") -> LabError:
             label = self.known.slots.label(ref) or called
+            others = {e.id: b.name for b in self.branches for e in b.entries}
             return history_edit.missing(ref, label, before, self.current.entries, self.known.steps, others, undone)
 
         return missing

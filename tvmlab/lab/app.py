@@ -26,6 +26,7 @@ from ..face.handle import Schedule
 from ..face.verdict import arguments
 from ..schedule.trace import Trace
 from ..view import actions, acts, frame, payload, pictures, sources, steps, still, story
+from ..view.runs import OVER, ended
 from ..view.shown import Shown
 from . import magic, panel, requests, saving, selecting, workloads
 from .heading import heading
@@ -71,6 +72,7 @@ class Lab:
         self._unobserve: Callable[[], None] = lambda: None
         self._quiet = False  # an act of this lab is on: what it changes is sent at its end
         self.screen = Screen(self)
+        self._awaited: set[str] = set()  # runs whose end is said
         self.workload = ""  # its name in the catalogue
         self.kernel: dict[str, Any] | None = None  # of the gallery: name and shape, for its NumPy reference
         if self.starts:
@@ -219,7 +221,9 @@ class Lab:
         steps = [e for e in self.document.entries[: self.step] if not e.parked]
         title = f"step {self.step}" if steps else "start"
         chosen = {"target": self.target, "kernel": self.kernel, **(options or {})}
-        return self.runs.run(self.schedule.trace, title, self.step_id, chosen, self.args)
+        found = self.runs.run(self.schedule.trace, title, self.step_id, chosen, self.args)
+        self._awaited.add(found)
+        return found
 
     def pin(self, run: str = "") -> None:
         """Keep this schedule (or a run's) to compare with."""
@@ -270,6 +274,10 @@ class Lab:
             warnings.warn(f"{getattr(f, '__name__', f)}, which observes {self.name}, failed: {e!r}", stacklevel=4)
 
     def _runs_changed(self) -> None:
+        over = [r for r in self.runs.payload()["rows"] if r["id"] in self._awaited and r["state"] in OVER]
+        for row in over:
+            self._awaited.discard(row["id"])
+            self.say(*ended(row))
         self.screen.runs_changed()
         panel.changed()
 
@@ -278,8 +286,9 @@ class Lab:
     def head(self) -> payload.Head:
         return heading(self)
 
-    def history(self) -> payload.History:
-        return steps.history(self.document, self.seconds())
+    def history(self, whole: bool = True) -> payload.History:
+        """`whole=False`: without the numbers of places that nobody has looked at, for which loops had to be made."""
+        return steps.history(self.document, self.seconds(), whole)
 
     def seconds(self) -> dict[str, float]:
         """The last measured time after each step, by its id ("" for the start); of what has changed since, none."""

@@ -294,12 +294,20 @@ class Runs:
 
     def seconds_of(self, trace: Trace) -> float | None:
         """The last measured time of a trace, wherever it stood."""
+        with self._lock:
+            done = [r for r in self._rows if r["state"] == "done" and self._may_be(r, trace)]
+        if not done:
+            return None
         try:
             key = fingerprint(trace)
         except LabError:  # it cannot be saved, so it was not run either
             return None
-        with self._lock:
-            return next((r["seconds"] for r in self._rows if r["trace"] == key and r["state"] == "done"), None)
+        return next((r["seconds"] for r in done if r["trace"] == key), None)
+
+    def _may_be(self, row: Run, trace: Trace) -> bool:
+        """Only then a fingerprint is worth its time: after each act it is asked of each place of the history."""
+        found = self._traces.get(row["id"])
+        return found is None or len(found[0]) == len(trace)
 
     def trace(self, id: str) -> Trace | None:
         """The trace of a run; None for one of an earlier session."""

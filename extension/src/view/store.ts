@@ -8,6 +8,7 @@ import { makeKeys, type Keys } from "./keys";
 import type { Card, Frame, Preview, Reply, State } from "./payload";
 import { pending } from "./pending";
 import { recall } from "./ui/remember";
+import type { Sign } from "./ui/sign";
 
 export type Width = "wide" | "medium" | "narrow";
 export type Drawer = "" | "workload" | "runs" | "compare" | "keys" | "legality" | "export" | "about";
@@ -50,6 +51,8 @@ export interface Store extends Traits {
   wanted: Signal<{ key: string; from: "tree" | "actions" } | null>;
   /** The loop or stage under the pointer in some pane: all panes mark it. */
   hover: Signal<string>;
+  /** Places that the open form offers: all legal ones are lit in the tree, the others say that they are not. */
+  lit: Signal<ReadonlyMap<string, Sign> | null>;
   /** Chooses loops and stages: at once in this view, a moment later in the kernel. */
   select(ids: string[]): void;
   ask(request: Ask): Promise<Reply>;
@@ -111,10 +114,11 @@ export function makeStore(host: Host): { store: Store; stop: () => void } {
     letters,
     wanted: signal(null),
     hover: signal(""),
+    lit: signal(null),
     select(ids) {
       choosing = acting.value;
       traits.selection.value = ids;
-      if (choosing) selections.ask(ids, 30);
+      if (choosing) selections.ask(ids); // one at a time: an arrow held down asks no more often than it is answered
     },
     ask: asked.ask,
     latest: asked.latest,

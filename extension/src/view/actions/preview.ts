@@ -11,7 +11,7 @@ export interface Verdict {
   card: Card | null;
 }
 
-const REST = 150; // ms that the pointer or the focus must rest on an action
+const REST = 40; // ms that the pointer or the focus must rest on an action: the whole preview has 100
 const TYPING = 40; // ms between keys in a form
 
 /** Keeps `store.preview` at what `action` would do, else at what the act of the open form would; and what the kernel says of it. */

@@ -29,7 +29,14 @@ export function useListing(lines: Line[], diff: DiffLine[] | null, search: strin
     () => (diff ? changes(diff, opened, long) : folded(lines, search ? NONE : closed)), // a search looks into folded loops too
     [lines, diff, closed, opened, long, !search],
   );
-  const hits = useMemo(() => found(rows.map((row) => (row.kind === "line" ? row.line : NOTHING)), search), [rows, search]);
+  const hits = useMemo(
+    () =>
+      found(
+        rows.map((row) => (row.kind === "line" ? row.line : NOTHING)),
+        search,
+      ),
+    [rows, search],
+  );
   const canFold = (at: number) => {
     const row = rows[at];
     return !diff && row?.kind === "line" && bodyEnd(lines, row.number - 1) > row.number;
@@ -55,7 +62,10 @@ export function useReveal(store: Store, rows: Shown[], box: Box, off: boolean): 
   const selection = store.selection.value;
   useEffect(() => {
     if (off || box.current?.contains(document.activeElement)) return;
-    show(box.current, rows.findIndex((row) => row.kind === "line" && row.line.id !== undefined && selection.includes(row.line.id)));
+    show(
+      box.current,
+      rows.findIndex((row) => row.kind === "line" && row.line.id !== undefined && selection.includes(row.line.id)),
+    );
   }, [selection]);
 }
 

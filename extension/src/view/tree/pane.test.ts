@@ -81,3 +81,29 @@ test("keys that act stay inside, Shift+Enter and unused chords pass", async () =
   await lab.press("i", { ctrlKey: true });
   expect(passed).toEqual(["Enter", "i"]);
 });
+
+test("the places that an open form offers are lit in the tree", async () => {
+  const items = lab.host.get("actions").items.map((item) =>
+    item.name === "cache_write"
+      ? {
+          ...item,
+          params: [
+            {
+              ...item.params[0]!,
+              choices: [
+                { value: { axis: "C.j.outer" }, label: "j", sign: "+" as const },
+                { value: { axis: "C.i.outer" }, label: "i", sign: "x" as const },
+              ],
+            },
+          ],
+        }
+      : item,
+  );
+  lab.host.set("actions", { ...lab.host.get("actions"), items });
+  await lab.rest();
+  await lab.click(lab.one("[data-action=cache_write] [data-start]"));
+  expect(row("C.j.outer").classList.contains("tvl-t-drop-yes")).toBe(true);
+  expect(row("C.i.outer").classList.contains("tvl-t-drop-no")).toBe(true);
+  await lab.press("Escape");
+  expect(lab.all(".tvl-t-drop-yes, .tvl-t-drop-no")).toHaveLength(0);
+});
