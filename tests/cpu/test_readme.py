@@ -75,7 +75,7 @@ def test_what_it_says_of_the_lab_is_there(tmp_path):
     s = te.create_schedule(C.op)
     known = {"tvmlab": tvmlab, "A": A, "B": B, "C": C, "s": s, "f": print, "path": tmp_path / "lab.html"}
     known["lab"] = lab = tvmlab.Lab(s, [A, B, C])
-    known["a"] = known["b"] = lab.run()["id"]
+    known["a"] = known["b"] = lab.run()
     calls = re.findall(r"`((?:tvmlab|lab|s)\.\w+(?:\(.*?\)| = \d))`", said)
     assert len(calls) >= 8
     for call in calls:
