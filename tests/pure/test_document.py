@@ -274,6 +274,18 @@ def test_move():
     assert not parked(d)
 
 
+def test_a_move_over_the_cursor_leaves_the_other_steps_in_force_or_undone():
+    s, args, axes = tiled()
+    d = s.history
+    d.jump(1)
+    d.move("e2", 0)  # it was undone, and joins the first
+    assert [e.id for e in d.entries[: d.cursor]] == ["e2", "e1"] and len(s.trace) == 2
+    d.move("e2", 3)  # it was in force, and goes behind one that is undone
+    assert [e.id for e in d.entries[: d.cursor]] == ["e1"]
+    d.move("e1", 0)
+    assert [e.id for e in d.entries[: d.cursor]] == ["e1"]
+
+
 def test_retry_says_what_is_still_wrong():
     s, args, axes = tiled()
     d = s.history

@@ -77,11 +77,18 @@ class Lab:
         self.kernel: dict[str, Any] | None = None  # of the gallery: name and shape, for its NumPy reference
         if self.starts:
             self.workload, self.kernel = FIRST["name"], FIRST
-        self.runs = Runs(changed=lambda: self.later.soon(self._runs_changed))
+        self.runs = self._made_runs()
         self._open(Document.of(schedule), args)
         self.selection = selecting.first(self.schedule.state)
         LABS[self.id] = self
         magic.here()
+
+    def _made_runs(self) -> Runs:
+        """Their thread does not keep the lab alive; it ends with the lab."""
+        me = weakref.ref(self)
+        made = Runs(changed=lambda: lab.later.soon(lab._runs_changed) if (lab := me()) is not None else None)
+        weakref.finalize(self, made.close_soon).atexit = False
+        return made
 
     def _open(self, document: Document, args: Sequence[Any] | None) -> None:
         """Look at this document from now on."""

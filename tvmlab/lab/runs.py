@@ -189,6 +189,11 @@ class Runs:
         if self._own is None:
             leave(self)
 
+    def close_soon(self) -> None:
+        """The same, in a thread of its own: for a garbage collector, which may hold whatever lock `close` needs."""
+        if not self._closed:
+            threading.Thread(target=self.close, daemon=True).start()
+
     # ------------------------------------------------------------ two side by side
 
     def compare(self, a: str, b: str, machine: Any = None) -> None:

@@ -1,6 +1,8 @@
 """A lab without a browser: what a view asks, what code does, and that both are one."""
 
 import json
+from contextlib import suppress
+from types import SimpleNamespace
 
 import pytest
 
@@ -9,6 +11,7 @@ from tvmlab import te
 from tvmlab.core.error import LabError
 from tvmlab.lab.app import Lab
 from tvmlab.lab.requests import answer
+from tvmlab.runtime.worker import Outcome
 from tvmlab.view import payload
 from tvmlab.view.runs import ended
 
@@ -176,6 +179,20 @@ def test_saved_and_loaded_it_is_the_same_lab(lab, tmp_path):
     again.close()
 
 
+def test_a_lab_whose_expression_makes_no_sense_is_refused_when_it_is_opened(lab, tmp_path):
+    path = lab.save(tmp_path / "my.tvlab.json")
+    saved = json.loads(path.read_text())
+    objects = saved["save"]["document"]["table"]["objects"]
+    for n in range(0, len(objects), 4):
+        for k in range(1, len(objects[n])):
+            before, objects[n][k] = objects[n][k], "<i>"
+            path.write_text(json.dumps(saved))
+            with suppress(LabError):  # a name may be any text
+                loaded = Lab.load(path)
+                loaded.state(), loaded.close()
+            objects[n][k] = before
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"save": {}}', '{"save": {"document": 3}}', "\x00", "[" * 5000])
 def test_a_file_that_is_no_lab_is_refused_by_name(tmp_path, text):
     path = tmp_path / "broken.json"
@@ -228,10 +245,14 @@ def test_a_lab_lives_as_long_as_somebody_holds_it():
     made = Lab(s)
     name = made.id
     assert name in LABS
-    made.runs.close()
+    made.runs._own = SimpleNamespace(run=lambda *args, **more: Outcome("lost"), cancel=lambda stop: False)
+    made.run()
+    thread = made.runs._thread
     del made
     gc.collect()
     assert name not in LABS
+    thread.join(10)
+    assert not thread.is_alive()
     s[B].split(s[B].op.axis[0], 2)  # nobody listens any more
 
 
