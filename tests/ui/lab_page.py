@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from tests.ui.browser import AT_CELL, FIND
+from tests.ui.browser import FIND
 
 
 class LabPage:
@@ -149,7 +149,6 @@ def show(tab: Any, code: str, by: str = "mouse") -> LabPage:
 
 def fill_cell(tab: Any, cell: int, text: str) -> None:
     """Replaces the text of a cell, as a person does who types or pastes."""
-    tab.page.evaluate(AT_CELL, [tab.path, cell])
     tab.page.evaluate(SET, [tab.path, sources(tab)[:cell] + [text]])
 
 
@@ -163,6 +162,12 @@ FOCUS = """root => {
   const now = document.activeElement;
   return root.contains(now) ? now.closest('[data-pane]')?.dataset.pane ?? '?' : '';
 }"""
+
+
+def field(form: Any, label: str) -> Any:
+    """Where the value of that name is typed or picked."""
+    name = re.compile(rf"^{re.escape(label)}(?![\w.])")
+    return form.get_by_role("textbox", name=name).or_(form.get_by_role("combobox", name=name))
 
 
 class Hands:
@@ -197,7 +202,7 @@ class Mouse(Hands):
     def fill(self, form: Any, values: dict[str, Any]) -> None:
         for label, value in values.items():
             self.act()
-            form.get_by_label(label, exact=True).fill(str(value))
+            field(form, label).fill(str(value))
 
     def start(self, operator: str = "", values: dict[str, Any] | None = None) -> None:
         drawer = self.lab.drawer("What to schedule")
@@ -247,6 +252,14 @@ class Mouse(Hands):
     def back_to(self, step: int) -> None:
         self.click(self.lab.frame(step))
         self.lab.arrive(step)
+
+    def to_the_end(self) -> None:
+        self.click(self.lab.film().get_by_role("option").last)
+
+    def compare(self) -> None:
+        """The newest run with the pinned one."""
+        self.click(self.lab.button("Compare", "history"))
+        self.press("Compare")
 
     def edit(self, values: dict[str, Any]) -> None:
         """Changes the step that is looked at."""
@@ -323,12 +336,12 @@ class Keyboard(Hands):
 
     def fill(self, form: Any, values: dict[str, Any]) -> None:
         for label, value in values.items():
-            field = form.get_by_label(label, exact=True)
-            for _ in range(8):
-                if field.evaluate("field => field === document.activeElement"):
+            wanted = field(form, label)
+            for _ in range(40):
+                if wanted.evaluate("field => field === document.activeElement"):
                     break
                 self.page.keyboard.press("Tab")
-            self.focused(field)
+            self.focused(wanted)
             self.page.keyboard.press("ControlOrMeta+a")
             self.type(str(value))
 
@@ -421,6 +434,15 @@ class Keyboard(Hands):
             now = self.lab.at()
             self.page.keyboard.press("[")
             self.lab.arrive(now - 1)
+
+    def to_the_end(self) -> None:
+        self.key("Escape")  # closes what was edited; the focus stays inside
+        self.lab.root.locator("form.tvl-stepbar").wait_for(state="detached")
+        self.key("}")
+
+    def compare(self) -> None:
+        self.open("Compare")
+        self.press("Compare")
 
     def edit(self, values: dict[str, Any]) -> None:
         self.into("history")

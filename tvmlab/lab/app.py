@@ -237,9 +237,10 @@ class Lab:
         self.runs.pin(run or self.start_run())
         self.say("Pinned: run another step and compare.")
 
-    def compare(self, a: str, b: str, wait: bool = False) -> payload.Comparison | None:
-        """Two runs again, in turns, side by side: is `b` faster, and why."""
-        self.runs.compare(a, b, self.machine)
+    def compare(self, a: str | payload.Run, b: str | payload.Run, wait: bool = False) -> payload.Comparison | None:
+        """Two runs, as `run` returns them or by their ids, again, in turns, side by side: is `b` faster, and why."""
+        first, second = (x if isinstance(x, str) else x["id"] for x in (a, b))
+        self.runs.compare(first, second, self.machine)
         if wait:
             self.runs.wait()
         return self.runs.payload()["comparison"]

@@ -31,6 +31,7 @@ test("arrows move the focus and the selection, Shift extends it, Space takes one
 
 test("a selection is shown at once, and an older one that the kernel still reports does not jump back", async () => {
   row("C.k").focus();
+  lab.host.slow = 1000;
   const down = () => document.activeElement!.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true }));
   down();
   await lab.rest(5);
