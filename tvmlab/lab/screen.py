@@ -19,6 +19,7 @@ MIME = "application/vnd.tvmlab.schedule+json"
 QUIET = 2.0  # seconds without an act until the still copy in the notebook is written anew
 SOON = 0.4  # until the packed history follows
 SLICE = 0.02  # seconds of verdicts between two looks at what else there is to do
+AHEAD = 16  # rows near the selection that are judged in idle moments
 PAUSE = 0.001  # seconds of such a look: what was sent leaves the kernel, by another thread of it
 CELLS: weakref.WeakValueDictionary[str, Screen] = weakref.WeakValueDictionary()  # by the cell it was last shown under
 
@@ -55,6 +56,7 @@ class Screen:
             self.widget.selection = list(lab.selection)
             self.widget.message = lab.said
             self.widget.runs = lab.runs.payload()
+        lab.later.cancel("ahead")
         lab.later("actions", PAUSE, self._actions)
         lab.later("story", SOON, self._story)
         lab.later("still", QUIET, self.snapshot)
@@ -91,6 +93,22 @@ class Screen:
             self.widget.actions = {
                 "ids": list(self.lab.selection), "frame": self.lab.frame["key"], "items": actions.in_order(done),
             }  # fmt: skip
+            self.lab.later("ahead", SOON / 2, lambda: self._look_ahead(self._next()))
+
+    def _next(self) -> Iterator[payload.Action]:
+        """The verdicts for what may be pointed at next: the rows around the selection, the nearest first."""
+        rows = [row["id"] for row in self.lab.frame["tree"]]
+        at = next((rows.index(i) for i in self.lab.selection if i in rows), 0)
+        for row in sorted(rows, key=lambda i: abs(rows.index(i) - at))[:AHEAD]:
+            yield from actions.actions_iter(self.lab.schedule, [row])
+
+    def _look_ahead(self, todo: Iterator[payload.Action]) -> None:
+        """Verdicts are kept (`face.verdict`): judged while nothing else is to do, they are there when asked for."""
+        until = time.perf_counter() + SLICE / 4
+        for _ in todo:
+            if time.perf_counter() > until:
+                self.lab.later("ahead", SLICE / 4, lambda: self._look_ahead(todo))
+                return
 
     def _story(self) -> None:
         if self.widget is not None:
@@ -122,7 +140,7 @@ class Screen:
 
     def hide(self) -> None:
         """Take the widget away; the lab can be shown again."""
-        for name in ("actions", "story", "still", "warm"):
+        for name in ("actions", "ahead", "story", "still", "warm"):
             self.lab.later.cancel(name)
         if self.widget is not None:
             self.widget.close()
