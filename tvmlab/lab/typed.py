@@ -171,7 +171,7 @@ class _Guarded(ast.NodeTransformer):
 
 
 def _read(thing: Any, name: str) -> Any:
-    """`thing.name`: of te, tir, topi and of tensors; not of text and lists (`format`, `append`), nor of inner modules."""
+    """`thing.name`: of te, tir, topi and of tensors; not of text and lists, nor of inner modules."""
     if isinstance(thing, (str, bytes, int, float, list, dict, set, GeneratorType)):
         raise LabError("expression", f"`.{name}` of {type(thing).__name__} has no place here: use a cell")
     found = getattr(thing, name)
@@ -212,8 +212,8 @@ def _need_short(length: int) -> None:
 
 
 BUILTINS: dict[str, Any] = {
-    **{f.__name__: f for f in (abs, bool, enumerate, float, int, len, list, max, min, reversed, round, sum, tuple, zip)},
-    "range": _range, **{f.__name__: f for f in (_read, _calculated, _spread)},
+    **{f.__name__: f for f in (abs, bool, enumerate, float, int, len, list, max, min, reversed, round, sum)},
+    "range": _range, **{f.__name__: f for f in (tuple, zip, _read, _calculated, _spread)},
 }  # fmt: skip
 
 
