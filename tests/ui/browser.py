@@ -64,10 +64,11 @@ AT_CELL = f"([path, n]) => {{ ({FIND})(path).content.activeCellIndex = n }}"
 
 
 class Server:
-    """A running server: `url`, and the folder `root` that it shows."""
+    """A running server: `url`, and the folder `root` that it shows; `settings` holds a person's settings."""
 
     def __init__(self, app: str, root: Path, url: str):
         self.app, self.root, self.url = app, root, url
+        self.settings = root.parent / "jupyterlab_settings_dir"
 
     def api(self, path: str, method: str = "GET") -> Any:
         """Asks the server: `api/sessions`, `lab/api/workspaces/name` ..."""
@@ -158,6 +159,7 @@ def tab(browser: Any, server: Server, name: str) -> Iterator["Tab"]:
         yield it
         it.check()
     finally:
+        it.set_up()
         context.close()
         server.stop_kernels()
 
@@ -202,6 +204,12 @@ class Tab:
         unexpected = [error for error in self.errors if not any(re.search(p, error) for p in self.expected)]
         assert not self.outside, f"asked of another machine: {self.outside}"
         assert not unexpected, f"in the console: {unexpected}"
+
+    def set_up(self, **settings: Any) -> None:
+        """The extension's settings, for the pages that are loaded from now on in this test."""
+        path = self.server.settings / "tvmlab" / "plugin.jupyterlab-settings"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(settings))
 
     # ------------------------------------------------------------ notebooks
 

@@ -234,6 +234,26 @@ C = te.compute((64, 64), lambda i, j: A[i, j] + 1, name="C")
 s = te.create_schedule(C.op)"""
 
 
+def test_settings_hold(lab):
+    lab.set_up(openIn="tab", singleKeyShortcuts=False, defaultLayout="narrow", animation="off", defaultTarget="numba")
+    lab.open("book.ipynb", ["1"])
+    lab.run(0)
+    lab.command("tvmlab:insert-example")
+    assert 'Lab(target="numba")' in source(lab, 1)
+    lab.run(1)
+    lab.page.locator(".tvx-tab .tvl").wait_for()
+    lab.front()
+    view = live(lab)
+    assert view.evaluate("e => e.clientWidth") < 600
+    view.locator("button").first.focus()
+    cells = f"path => ({FIND})(path).content.widgets.length"
+    before = lab.page.evaluate(cells, lab.path)
+    lab.page.keyboard.press("?")
+    lab.page.keyboard.press("b")
+    assert lab.page.evaluate(cells, lab.path) == before
+    assert view.get_by_role("heading", name="Keys").count() == 0
+
+
 def test_notebook_7_has_the_lab_and_its_panel(notebook7):
     lab = notebook7
     lab.open("book.ipynb", [LAB, STEPS])

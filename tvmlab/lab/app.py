@@ -27,6 +27,7 @@ from ..face.verdict import arguments
 from ..schedule.trace import Trace
 from ..view import actions, acts, frame, payload, pictures, sources, steps, still, story
 from ..view.runs import OVER, ended
+from ..view.shown import Shown
 from . import magic, panel, requests, saving, selecting, workloads
 from .heading import heading
 from .later import Later
@@ -76,11 +77,18 @@ class Lab:
         self.kernel: dict[str, Any] | None = None  # of the gallery: name and shape, for its NumPy reference
         if self.starts:
             self.workload, self.kernel = FIRST["name"], FIRST
-        self.runs = Runs(changed=lambda: self.later.soon(self._runs_changed))
+        self.runs = self._made_runs()
         self._open(Document.of(schedule), args)
         self.selection = selecting.first(self.schedule.state)
         LABS[self.id] = self
         magic.here()
+
+    def _made_runs(self) -> Runs:
+        """Their thread does not keep the lab alive; it ends with the lab."""
+        me = weakref.ref(self)
+        made = Runs(changed=lambda: lab.later.soon(lab._runs_changed) if (lab := me()) is not None else None)
+        weakref.finalize(self, made.close_soon).atexit = False
+        return made
 
     def _open(self, document: Document, args: Sequence[Any] | None) -> None:
         """Look at this document from now on."""
@@ -229,9 +237,10 @@ class Lab:
         self.runs.pin(run or self.start_run())
         self.say("Pinned: run another step and compare.")
 
-    def compare(self, a: str, b: str, wait: bool = False) -> payload.Comparison | None:
-        """Two runs again, in turns, side by side: is `b` faster, and why."""
-        self.runs.compare(a, b, self.machine)
+    def compare(self, a: str | payload.Run, b: str | payload.Run, wait: bool = False) -> payload.Comparison | None:
+        """Two runs, as `run` returns them or by their ids, again, in turns, side by side: is `b` faster, and why."""
+        first, second = (x if isinstance(x, str) else x["id"] for x in (a, b))
+        self.runs.compare(first, second, self.machine)
         if wait:
             self.runs.wait()
         return self.runs.payload()["comparison"]
@@ -285,8 +294,9 @@ class Lab:
     def head(self) -> payload.Head:
         return heading(self)
 
-    def history(self) -> payload.History:
-        return steps.history(self.document, self.seconds())
+    def history(self, whole: bool = True) -> payload.History:
+        """`whole=False`: without the numbers of places that nobody has looked at, for which loops had to be made."""
+        return steps.history(self.document, self.seconds(), whole)
 
     def seconds(self) -> dict[str, float]:
         """The last measured time after each step, by its id ("" for the start); of what has changed since, none."""
@@ -311,6 +321,10 @@ class Lab:
             "actions": self.actions(), "runs": self.runs.payload(), "message": self.said,
             "story": story.story(self.document),
         }  # fmt: skip
+
+    def picture(self, kind: str = "graph") -> Shown:
+        """One of the lab's pictures, as a cell shows it: graph, relations, metrics, roofline."""
+        return Shown(pictures.picture(kind, self.subject()))
 
     def subject(self) -> pictures.Subject:
         """What pictures are of."""

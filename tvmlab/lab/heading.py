@@ -7,7 +7,7 @@ from typing import Any
 
 from ..analysis import machine
 from ..core.error import BuildError
-from ..runtime.measure import duration
+from ..core.units import duration
 from ..target import get, names
 from ..target.base import TargetKind
 from ..view import head, payload

@@ -29,7 +29,7 @@ from ..face.handle import Schedule, StageHandle
 from ..face.sandbox import trying
 
 R = TypeVar("R")
-TYPED = "<typed>"  # the file name of the text
+TYPED, EXPRESSION = "<typed>", "<expression>"  # the file names of such texts: of a cell, of the drawer
 MOST = 10_000  # things that are copied
 AGAIN = 0.05  # seconds until a text that caught its end is ended again
 
@@ -227,7 +227,7 @@ def limited(work: Callable[[], R], seconds: float) -> R:
 def _typed(frame: Any) -> int:
     """The line of the typed text that is running. (0: its end has come already, and must not come to somebody else.)"""
     while frame is not None:
-        if frame.f_code.co_filename == TYPED:
+        if frame.f_code.co_filename in (TYPED, EXPRESSION):
             return int(frame.f_lineno)
         frame = frame.f_back
     return 0

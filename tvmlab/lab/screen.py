@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..core.error import LabError
@@ -18,7 +18,9 @@ from . import panel, requests
 MIME = "application/vnd.tvmlab.schedule+json"
 QUIET = 2.0  # seconds without an act until the still copy in the notebook is written anew
 SOON = 0.4  # until the packed history follows
-SLICE = 0.02  # seconds of verdicts between two looks at what else there is to do
+SLICE = 0.02  # seconds of work between two looks at what else there is to do
+AHEAD = 16  # rows near the selection that are judged in idle moments
+PAUSE = 0.001  # seconds of such a look: what was sent leaves the kernel, by another thread of it
 CELLS: weakref.WeakValueDictionary[str, Screen] = weakref.WeakValueDictionary()  # by the cell it was last shown under
 
 
@@ -49,12 +51,13 @@ class Screen:
         lab = self.lab
         with self.widget.hold_sync():
             self.widget.head = lab.head()
-            self.widget.history = lab.history()
             self.widget.frame = lab.frame
+            self.widget.history = lab.history(whole=False)
             self.widget.selection = list(lab.selection)
             self.widget.message = lab.said
             self.widget.runs = lab.runs.payload()
-        lab.later("actions", 0, self._actions)
+        lab.later.cancel("ahead")
+        lab.later("actions", PAUSE, self._actions)
         lab.later("story", SOON, self._story)
         lab.later("still", QUIET, self.snapshot)
 
@@ -64,7 +67,7 @@ class Screen:
         with self.widget.hold_sync():
             self.widget.runs = self.lab.runs.payload()
             self.widget.head = self.lab.head()
-            self.widget.history = self.lab.history()
+            self.widget.history = self.lab.history(whole=False)
             self.widget.message = self.lab.said
         self.lab.later("still", QUIET, self.snapshot)
 
@@ -79,23 +82,46 @@ class Screen:
 
     def _actions(self) -> None:
         """Judge what may be done, a few verdicts at a time, so that whoever asks meanwhile is answered."""
-        self._judge(actions.actions_iter(self.lab.schedule, self.lab.selection), [])
+        done: list[payload.Action] = []
+        judged = map(done.append, actions.actions_iter(self.lab.schedule, self.lab.selection))
+        self._in_slices("actions", judged, lambda: self._judged(done))
 
-    def _judge(self, todo: Iterator[payload.Action], done: list[payload.Action]) -> None:
-        until = time.perf_counter() + SLICE
-        for item in todo:
-            done.append(item)
-            if time.perf_counter() > until:
-                self.lab.later("actions", 0, lambda: self._judge(todo, done))
-                return
+    def _judged(self, done: list[payload.Action]) -> None:
         if self.widget is not None:
             self.widget.actions = {
                 "ids": list(self.lab.selection), "frame": self.lab.frame["key"], "items": actions.in_order(done),
             }  # fmt: skip
+            self.lab.later("ahead", SOON / 2, lambda: self._in_slices("ahead", self._next(), lambda: None, SLICE / 4))
+
+    def _next(self) -> Iterator[payload.Action]:
+        """The verdicts for what may be pointed at next: the rows around the selection, the nearest first.
+
+        Verdicts are kept (`face.verdict`): judged while nothing else is to do, they are there when asked for.
+        """
+        rows = [row["id"] for row in self.lab.frame["tree"]]
+        at = next((rows.index(i) for i in self.lab.selection if i in rows), 0)
+        for row in sorted(rows, key=lambda i: abs(rows.index(i) - at))[:AHEAD]:
+            yield from actions.actions_iter(self.lab.schedule, [row])
 
     def _story(self) -> None:
+        """Look at every place of the history (after an edit all later ones are new), and send what there is to see."""
+        document = self.lab.document
+        places = [document.trace_at(n) for n in range(len(document.entries) + 1)]
+        self._in_slices("story", map(frame.frame, places), self._told)
+
+    def _told(self) -> None:
         if self.widget is not None:
+            self.widget.history = self.lab.history()
             self.widget.story = story.story(self.lab.document)
+
+    def _in_slices(self, name: str, work: Iterator[Any], then: Callable[[], None], most: float = SLICE) -> None:
+        """Work `most` seconds at a time, so that the kernel can answer meanwhile. A change of the lab starts it anew."""
+        until = time.perf_counter() + most
+        for _ in work:
+            if time.perf_counter() > until:
+                self.lab.later(name, PAUSE if most == SLICE else most, lambda: self._in_slices(name, work, then, most))
+                return
+        then()
 
     # ------------------------------------------------------------ in a notebook
 
@@ -123,7 +149,7 @@ class Screen:
 
     def hide(self) -> None:
         """Take the widget away; the lab can be shown again."""
-        for name in ("actions", "story", "still", "warm"):
+        for name in ("actions", "ahead", "story", "still", "warm"):
             self.lab.later.cancel(name)
         if self.widget is not None:
             self.widget.close()

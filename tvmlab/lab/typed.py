@@ -10,20 +10,24 @@ so they can be evaluated while they are being typed. An error names the part of 
 from __future__ import annotations
 
 import ast
+import operator
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import CodeType, TracebackType
+from types import CodeType, GeneratorType, ModuleType, TracebackType
 from typing import Any
 
 from .. import te, tir, topi
 from ..core.error import LabError
 from ..expr.tensor import PlaceholderOp, Tensor
 from ..view.payload import Typed
+from .scratch import EXPRESSION as FILE
+from .scratch import TooSlow, limited
 
-FILE = "<expression>"
 MOST = 20_000  # letters
-BUILTINS = {f.__name__: f for f in (abs, bool, enumerate, float, int, len, list, max, min, range, reversed, round, sum,
-                                   tuple, zip)}  # fmt: skip
+LIMIT = 2.0  # seconds
+LONG = 10_000  # elements of a list, letters of a text: what C code works on cannot be interrupted
+WIDE = 4_096  # bits of a number
 NAMES: dict[str, Any] = {"te": te, "tir": tir, "topi": topi}
 NAMED = ("placeholder", "compute", "reduce_axis", "var", "size_var")
 ALLOWED = (
@@ -32,6 +36,7 @@ ALLOWED = (
     ast.UnaryOp, ast.Compare, ast.BoolOp, ast.IfExp, ast.operator, ast.unaryop, ast.cmpop, ast.boolop,
 )  # fmt: skip
 POWERS = (ast.Pow, ast.LShift)  # of plain numbers they can ask for more memory than there is
+GROWS: dict[type, Callable[[Any, Any], Any]] = {ast.Add: operator.add, ast.Mult: operator.mul, ast.Mod: operator.mod}
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,9 @@ def tensors(text: str) -> list[Any]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            exec(code, space)
+            limited(lambda: exec(code, space), LIMIT)
+    except TooSlow as e:
+        raise TypedError(e.message, e.line, 0, len(_line(text, e.line))) from None
     except Exception as e:
         raise _placed(e, text) from None
     made = [v for v in space.values() if isinstance(v, Tensor)]
@@ -91,7 +98,9 @@ def _compiled(text: str) -> CodeType:
         raise TypedError(f"the text has {len(text)} letters; at most {MOST} are read here: use a cell")
     try:
         tree = ast.parse(text, FILE)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as e:
+    except (RecursionError, MemoryError):
+        raise TypedError(DEEP) from None
+    except (SyntaxError, ValueError) as e:
         line, start = getattr(e, "lineno", 0) or 0, (getattr(e, "offset", 1) or 1) - 1
         end = (getattr(e, "end_offset", 0) or start + 2) - 1
         raise TypedError(getattr(e, "msg", None) or str(e), line, start, max(end, start + 1)) from None
@@ -100,12 +109,20 @@ def _compiled(text: str) -> CodeType:
     for node in tree.body:
         if isinstance(node, ast.Assign):
             _name(node)
-    return compile(ast.fix_missing_locations(tree), FILE, "exec")
+    try:
+        return compile(ast.fix_missing_locations(_Guarded().visit(tree)), FILE, "exec")
+    except (RecursionError, MemoryError):
+        raise TypedError(DEEP) from None
+
+
+DEEP = "the text is nested too deeply to be read here: use a cell"
 
 
 def _allow(node: ast.AST, text: str) -> None:
     if not isinstance(node, ALLOWED):
         raise _at(node, f"{_called(node)} has no place here: these lines only build tensors. Use a cell for it")
+    if isinstance(getattr(node, "ctx", None), ast.Store) and isinstance(node, (ast.Attribute, ast.Subscript)):
+        raise _at(node, "only a name can be assigned to here: these lines only build tensors. Use a cell for it")
     name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
     if name.startswith("_") and name.strip("_"):
         raise _at(node, f"{name}: names that begin with _ cannot be used here")
@@ -129,7 +146,83 @@ def _name(node: ast.Assign) -> None:
         call.keywords.append(ast.keyword("name", ast.Constant(target.id)))
 
 
+# ---------------------------------------------------------------- what must not grow, or lead elsewhere
+
+
+class _Guarded(ast.NodeTransformer):
+    """The text with calls of the functions below where it reads attributes, calculates and spreads lists."""
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        return self._call(node, "_read", node.value, ast.Constant(node.attr))
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        if type(node.op) not in GROWS:
+            return self.generic_visit(node)  # type: ignore[return-value]
+        return self._call(node, "_calculated", ast.Constant(type(node.op).__name__), node.left, node.right)
+
+    def visit_Starred(self, node: ast.Starred) -> ast.expr:
+        if isinstance(node.ctx, ast.Load):
+            node.value = self._call(node.value, "_spread", node.value)
+        return node
+
+    def _call(self, node: ast.expr, function: str, *args: ast.expr) -> ast.expr:
+        made = ast.Call(ast.Name(function, ast.Load()), [self.visit(a) for a in args], [])
+        return ast.copy_location(made, node)
+
+
+def _read(thing: Any, name: str) -> Any:
+    """`thing.name`: of te, tir, topi and of tensors; not of text and lists, nor of inner modules."""
+    if isinstance(thing, (str, bytes, int, float, list, dict, set, GeneratorType)):
+        raise LabError("expression", f"`.{name}` of {type(thing).__name__} has no place here: use a cell")
+    found = getattr(thing, name)
+    if isinstance(found, ModuleType) and thing not in NAMES.values():
+        raise LabError("expression", f"the module `{name}` has no place here: use a cell")
+    return found
+
+
+def _calculated(kind: str, a: Any, b: Any) -> Any:
+    operation = GROWS[getattr(ast, kind)]
+    if isinstance(a, int) and isinstance(b, int):
+        if a.bit_length() + b.bit_length() > WIDE:
+            raise LabError("expression", "the number is too large")
+    elif isinstance(a, (str, bytes)) and kind == "Mod":
+        raise LabError("expression", "% of text has no place here")
+    else:
+        sizes = [len(x) for x in (a, b) if isinstance(x, (str, bytes, list, tuple))]
+        times = next((x for x in (a, b) if isinstance(x, int)), 1) if kind == "Mult" else 1
+        _need_short(sum(sizes) * times)
+    return operation(a, b)
+
+
+def _spread(values: Any) -> Any:
+    if hasattr(values, "__len__"):
+        _need_short(len(values))
+    return values
+
+
+def _range(*args: Any) -> range:
+    made = range(*args)
+    _need_short(len(made))
+    return made
+
+
+def _need_short(length: int) -> None:
+    if length > LONG:
+        raise LabError("expression", f"it has {length} elements; at most {LONG} are made here: use a cell")
+
+
+BUILTINS: dict[str, Any] = {
+    **{f.__name__: f for f in (abs, bool, enumerate, float, int, len, list, max, min, reversed, round, sum)},
+    "range": _range, **{f.__name__: f for f in (tuple, zip, _read, _calculated, _spread)},
+}  # fmt: skip
+
+
 # ---------------------------------------------------------------- where
+
+
+def _line(text: str, number: int) -> str:
+    lines = text.splitlines()
+    return lines[number - 1] if 0 < number <= len(lines) else ""
 
 
 def _at(node: ast.AST, message: str) -> TypedError:
@@ -137,9 +230,12 @@ def _at(node: ast.AST, message: str) -> TypedError:
     return TypedError(message, line, start, getattr(node, "end_col_offset", None) or start + 1)
 
 
+TOLD = {MemoryError: "it needs more memory than there is", RecursionError: "it calls itself without an end"}
+
+
 def _placed(e: Exception, text: str) -> TypedError:
     """The innermost place of the text that was running."""
-    message = e.message if isinstance(e, LabError) else str(e) or type(e).__name__
+    message = e.message if isinstance(e, LabError) else TOLD.get(type(e)) or str(e) or type(e).__name__
     found: tuple[Any, ...] | None = None
     trace: TracebackType | None = e.__traceback__
     while trace is not None:
@@ -150,5 +246,5 @@ def _placed(e: Exception, text: str) -> TypedError:
         return TypedError(message)
     line, last, start, end = found
     if last != line or end is None:
-        end = len(text.splitlines()[line - 1])
+        end = len(_line(text, line))
     return TypedError(message, line, start or 0, end)

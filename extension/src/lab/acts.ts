@@ -1,7 +1,7 @@
 // What commands do with a lab. Each returns nothing and says in a notification what a person should know.
 import { Clipboard, Notification } from "@jupyterlab/apputils";
 import { NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
-import type { Document, Request } from "../view/payload";
+import type { Request } from "../view/payload";
 import type { Found } from "./labs";
 import type { Answer, Line } from "./line";
 import { cellOf } from "./outputs";
@@ -21,8 +21,8 @@ function complaint({ error, reply }: Answer): string {
 }
 
 async function code(found: Found): Promise<string | null> {
-  const data = (await act(found, { kind: "document" })) as Document | null;
-  return data ? data.state.head.calls : null;
+  const text = await act(found, { kind: "document", what: "code" });
+  return typeof text === "string" ? text : null;
 }
 
 export async function copyCode(found: Found): Promise<void> {

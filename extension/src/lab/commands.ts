@@ -2,14 +2,14 @@
 // now stays, with the reason in its label, and says it when it is chosen.
 import { ILayoutRestorer, type JupyterFrontEnd, type JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { ICommandPalette } from "@jupyterlab/apputils";
-import { INotebookTracker, NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
+import { INotebookTracker, NotebookActions } from "@jupyterlab/notebook";
 import type { ReadonlyPartialJSONObject } from "@lumino/coreutils";
 import * as acts from "./acts";
 import { labIcon } from "./icon";
 import { ILabs, type Found } from "./labs";
 import { commands } from "./names";
 import { Tabs, type Where } from "./tab";
-import { cellOf, pointers } from "./outputs";
+import { isPointer, places } from "./outputs";
 import { ILabSettings, type LabSettings } from "./settings";
 
 const NO_LAB = "there is no lab in this notebook";
@@ -96,16 +96,12 @@ function addOpen(app: JupyterFrontEnd, labs: ILabs, tabs: Tabs): void {
 
 /** With the setting openIn=tab, the lab of a cell that has run opens in a tab too. */
 function openNew(tracker: INotebookTracker, settings: LabSettings, tabs: Tabs): void {
-  const known = new WeakMap<NotebookPanel, Set<string>>();
-  NotebookActions.executed.connect((_, { notebook }) => {
+  NotebookActions.executed.connect((_, { notebook, cell }) => {
     const panel = tracker.find((one) => one.content === notebook);
     if (!panel || settings.values.openIn !== "tab") return;
-    const seen = known.get(panel) ?? new Set();
-    known.set(panel, seen);
-    for (const model of pointers(panel).filter((id) => !seen.has(id))) {
-      seen.add(model);
-      const name = `Lab of cell ${cellOf(panel, model) + 1}`;
-      tabs.open({ path: panel.context.path, model, name });
+    for (const place of places(panel)) {
+      if (!isPointer(place.data) || notebook.widgets[place.cell] !== cell) continue;
+      tabs.open({ path: panel.context.path, model: place.data.live, name: `Lab of cell ${place.cell + 1}` });
     }
   });
 }

@@ -30,7 +30,7 @@ export const filesPlugin: JupyterFrontEndPlugin<void> = {
         modelName: "text",
         rendermime,
         primaryFileType: app.docRegistry.getFileType(TYPE),
-        fileTypes: [TYPE, "json"],
+        fileTypes: [TYPE],
         defaultFor: [TYPE],
         readOnly: true,
       }),

@@ -65,7 +65,7 @@ export class Line {
 
   private async find(): Promise<void> {
     const kernel = this.panel.sessionContext.session?.kernel;
-    if (!kernel || this.panel.isDisposed) return;
+    if (!kernel?.handleComms || this.panel.isDisposed) return;
     const shown = pointers(this.panel);
     if (!shown.length) return;
     const { content } = await kernel.requestCommInfo({ target_name: WIDGETS });
@@ -79,7 +79,7 @@ export class Line {
   /** The kernel's answer; a refusal is an answer with `error`. */
   ask(question: Question): Promise<Answer> {
     const comm = this.comm;
-    if (!comm) return Promise.resolve({ re: -1, error: "no lab of this notebook is alive" });
+    if (!comm || comm.isDisposed) return Promise.resolve({ re: -1, error: "no lab of this notebook is alive" });
     const seq = ++this.last;
     return new Promise((resolve) => {
       this.waiting.set(seq, resolve);

@@ -79,14 +79,14 @@ class Typing {
   }
 
   private stop(): void {
-    if (this.told && this.comm) this.comm.send({ kind: "stop", seq: ++this.seq, cell: this.told });
+    if (this.told && this.comm && !this.comm.isDisposed) this.comm.send({ kind: "stop", seq: ++this.seq, cell: this.told });
     this.told = "";
     this.again = false;
   }
 
   private open(): Kernel.IComm | null {
     const kernel = this.panel.sessionContext.session?.kernel;
-    if (this.comm || this.refused || !kernel) return this.comm;
+    if (this.comm || this.refused || !kernel?.handleComms) return this.comm;
     const comm = kernel.createComm(LIVE);
     comm.onMsg = ({ content }) => {
       if ((content.data as { re?: unknown }).re === this.seq) this.answered();

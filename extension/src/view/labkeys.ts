@@ -1,5 +1,6 @@
 // Keys that work wherever the focus is inside the lab.
 import { cyclePanes, focusable } from "./focus";
+import { isGoing } from "./header/run";
 import { ANY, useEscape, useKeys } from "./keys";
 import { useDo } from "./do";
 import { useStore } from "./store";
@@ -7,7 +8,8 @@ import { useStore } from "./store";
 export function useLabKeys(root: HTMLElement): void {
   const store = useStore();
   const lab = useDo();
-  const { drawer, at, history, refused } = store;
+  const { drawer, at, history, refused, runs, act, acting } = store;
+  useEscape(acting.value && runs.value.rows.some(isGoing), () => void act({ kind: "cancel", what: "" }, "header"));
   useEscape(refused.value !== null, () => (refused.value = null));
   useKeys(ANY, {
     "[": { does: "the step before; ] the next", run: () => void store.jump(at.value - 1) },

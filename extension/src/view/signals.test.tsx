@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-import { render } from "preact";
+import { Component, render } from "preact";
 import { act } from "preact/test-utils";
 import { expect, it, vi } from "vitest";
 import { computed, signal } from "./signals";
@@ -28,6 +28,20 @@ it("a component's reads are its own, not those of what it draws", async () => {
   await act(() => render(<Outer />, root));
   await act(() => void (inner.value = "y"));
   expect(root.textContent).toBe("y");
+  expect(outer).toBe(1);
+});
+
+it("what a class reads before it draws is not read by who draws it", async () => {
+  const inner = signal(1);
+  let outer = 0;
+  class Inner extends Component {
+    read = inner.value;
+    override render = () => <i>{this.read}</i>;
+  }
+  const Outer = () => (outer++, (<p><Inner /></p>));
+  const root = document.createElement("div");
+  await act(() => render(<Outer />, root));
+  await act(() => void (inner.value = 2));
   expect(outer).toBe(1);
 });
 

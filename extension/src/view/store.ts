@@ -8,6 +8,8 @@ import { makeKeys, type Keys } from "./keys";
 import type { Card, Frame, Preview, Reply, State } from "./payload";
 import { pending } from "./pending";
 import { recall } from "./ui/remember";
+import { equal } from "./ui/values";
+import type { Sign } from "./ui/sign";
 
 export type Width = "wide" | "medium" | "narrow";
 export type Drawer = "" | "workload" | "runs" | "compare" | "keys" | "legality" | "export" | "about";
@@ -50,6 +52,8 @@ export interface Store extends Traits {
   wanted: Signal<{ key: string; from: "tree" | "actions" } | null>;
   /** The loop or stage under the pointer in some pane: all panes mark it. */
   hover: Signal<string>;
+  /** Places that the open form offers: all legal ones are lit in the tree, the others say that they are not. */
+  lit: Signal<ReadonlyMap<string, Sign> | null>;
   /** Chooses loops and stages: at once in this view, a moment later in the kernel. */
   select(ids: string[]): void;
   ask(request: Ask): Promise<Reply>;
@@ -65,9 +69,11 @@ export function makeStore(host: Host): { store: Store; stop: () => void } {
   const traits = Object.fromEntries(TRAITS.map((n) => [n, signal(host.get(n))])) as unknown as Traits;
   const said = signal("");
   let choosing = false; // a selection is on its way: what the kernel says of older ones must not jump back
+  // The same ids are the same selection: nothing is drawn again for them.
+  const chosen = () => equal(host.get("selection"), traits.selection.value) || (traits.selection.value = host.get("selection"));
   const stops = TRAITS.map((n) =>
     host.on(n, () => {
-      if (n === "selection" && choosing) return;
+      if (n === "selection") return void (choosing || chosen());
       (traits[n] as Signal<unknown>).value = host.get(n);
       if (n === "message") said.value = "";
     }),
@@ -84,7 +90,7 @@ export function makeStore(host: Host): { store: Store; stop: () => void } {
     (_, ids) => {
       if (ids !== traits.selection.value) return;
       choosing = false;
-      if (acting.value) traits.selection.value = host.get("selection");
+      if (acting.value) chosen();
     },
   );
   const store: Store = {
@@ -111,10 +117,11 @@ export function makeStore(host: Host): { store: Store; stop: () => void } {
     letters,
     wanted: signal(null),
     hover: signal(""),
+    lit: signal(null),
     select(ids) {
       choosing = acting.value;
       traits.selection.value = ids;
-      if (choosing) selections.ask(ids, 30);
+      if (choosing) selections.ask(ids); // one at a time: an arrow held down asks no more often than it is answered
     },
     ask: asked.ask,
     latest: asked.latest,
@@ -155,11 +162,12 @@ export function makeStore(host: Host): { store: Store; stop: () => void } {
 }
 
 function unpacked(traits: Traits, cursor: number): Frame {
-  const { frames, lines, rows } = traits.story.value;
+  const { frames, lines, rows, levels } = traits.story.value;
   const found = frames[cursor];
   if (!found) return traits.frame.value;
   const pick = <T,>(table: T[], numbers: number[]) => numbers.map((n) => table[n]!);
-  return { ...found, loops: pick(lines, found.loops), tree: pick(rows, found.tree) };
+  const metrics = { ...found.metrics, levels: pick(levels, found.levels) };
+  return { ...found, loops: pick(lines, found.loops), tree: pick(rows, found.tree), metrics };
 }
 
 export const StoreContext = createContext<Store | null>(null);

@@ -61,11 +61,10 @@ export function Form({ action, act, verdict, preview, id, onChange, onApply, onC
         {sign === "x" && verdict?.card ? (
           <CardView card={verdict.card} onMove={(move) => onApply(move.act, false)} />
         ) : (
-          sign !== "+" && reason && <p class={`tvl-reason tvl-tone-${sign === "x" ? "illegal" : unsure ? "unknown" : "noeffect"}`}>{reason}</p>
+          sign !== "+" &&
+          reason && <p class={`tvl-reason tvl-tone-${sign === "x" ? "illegal" : unsure ? "unknown" : "noeffect"}`}>{reason}</p>
         )}
       </div>
-      {preview && sign !== "x" && <Deltas deltas={preview.deltas} />}
-      {sign !== "x" && action.owes.length > 0 && <p class="tvl-soft-text">Then still to do: {action.owes.join("; ")}</p>}
       <div class="tvl-row">
         <Button
           kind="main"
@@ -76,6 +75,8 @@ export function Form({ action, act, verdict, preview, id, onChange, onApply, onC
         />
         <Button label="Cancel" hint="Esc" onClick={onClose} />
       </div>
+      {preview && sign !== "x" && <Deltas deltas={preview.deltas} />}
+      {sign !== "x" && action.owes.length > 0 && <p class="tvl-soft-text">Then still to do: {action.owes.join("; ")}</p>}
     </form>
   );
 }

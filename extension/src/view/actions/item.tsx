@@ -48,7 +48,13 @@ export function Item({ action, id, stop, open, onStart, onWhy, onHover, onFocus,
           {reason && ` ${reason}`}
         </p>
         {action.card && (
-          <button type="button" class="tvl-link" tabIndex={-1} aria-label={`why is ${action.label} ${action.word}?`} onClick={onWhy}>
+          <button
+            type="button"
+            class="tvl-link"
+            tabIndex={-1}
+            aria-label={`why is ${action.label} ${action.word}?`}
+            onClick={onWhy}
+          >
             why?
           </button>
         )}

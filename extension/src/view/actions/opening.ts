@@ -28,11 +28,16 @@ export interface Opening {
 }
 
 /** `focus` goes to an action of the list. `fresh`: the list is the one of the selection. */
-export function useOpening(store: Store, pane: { current: HTMLElement | null }, fresh: boolean, focus: (name: string) => void): Opening {
+export function useOpening(
+  store: Store,
+  pane: { current: HTMLElement | null },
+  fresh: boolean,
+  focus: (name: string) => void,
+): Opening {
   const [open, setOpen] = useState<Open | null>(null);
   const { ids, frame } = store.actions.value;
   const of = `${frame} ${ids}`;
-  useEffect(() => {
+  useLayoutEffect(() => {
     // The same list may come again, after that of a loop that was only passed by.
     if (fresh && open?.of !== of) setOpen(null);
   }, [of, fresh]);

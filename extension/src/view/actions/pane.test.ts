@@ -11,7 +11,12 @@ const applied = () => lab.asked("apply").map((request) => request.act);
 
 test("the order is the kernel's, and a refused action can be focused to read why", async () => {
   lab = await openLab();
-  expect(lab.all("[data-action]").slice(0, 4).map((i) => i.dataset.action)).toEqual(["split", "tile", "fuse", "reorder"]);
+  expect(
+    lab
+      .all("[data-action]")
+      .slice(0, 4)
+      .map((i) => i.dataset.action),
+  ).toEqual(["split", "tile", "fuse", "reorder"]);
   const refused = start("vectorize");
   expect(refused.getAttribute("aria-disabled")).toBe("true");
   refused.focus();
@@ -24,7 +29,9 @@ test("a refused action is never applied; its card offers what is legal with one 
   lab = await openLab();
   await lab.click(start("vectorize"));
   expect(applied()).toEqual([]);
-  const offer = Array.from(item("vectorize").querySelectorAll("button")).find((b) => b.textContent!.includes("vectorize(j_inner)"))!;
+  const offer = Array.from(item("vectorize").querySelectorAll("button")).find((b) =>
+    b.textContent!.includes("vectorize(j_inner)"),
+  )!;
   await lab.click(offer);
   expect(applied()).toEqual([{ primitive: "vectorize", args: { axis: { axis: "C.j.inner" } } }]);
 });
@@ -48,7 +55,9 @@ test("a value that the kernel refuses says so in its place, and Enter does nothi
 });
 
 test("an unknown one asks once more", async () => {
-  lab = await openLab({ preview: ({ act }) => ({ act, sign: "?", reason: "could not decide", tree: [], diff: [], deltas: [], card: null }) });
+  lab = await openLab({
+    preview: ({ act }) => ({ act, sign: "?", reason: "could not decide", tree: [], diff: [], deltas: [], card: null }),
+  });
   await lab.click(start("parallel"));
   expect(applied()).toEqual([]);
   const sure = Array.from(item("parallel").querySelectorAll("button")).find((b) => b.textContent!.includes("anyway"))!;
@@ -57,7 +66,16 @@ test("an unknown one asks once more", async () => {
 });
 
 test("a refusal by the kernel is shown under the action", async () => {
-  const card = { title: "unroll(k)", text: "it changed in the meantime", where: [], clash: "", moves: [], legal: [], hint: "", code: "" };
+  const card = {
+    title: "unroll(k)",
+    text: "it changed in the meantime",
+    where: [],
+    clash: "",
+    moves: [],
+    legal: [],
+    hint: "",
+    code: "",
+  };
   lab = await openLab({ apply: () => ({ refused: card }) });
   await lab.click(start("unroll"));
   expect(item("unroll").textContent).toContain("it changed in the meantime");
@@ -66,7 +84,7 @@ test("a refusal by the kernel is shown under the action", async () => {
 test("pointing for a while asks for one preview, leaving clears it", async () => {
   lab = await openLab();
   item("split").dispatchEvent(new PointerEvent("pointerenter"));
-  await lab.rest(50);
+  await lab.rest(10);
   expect(lab.asked("preview")).toEqual([]);
   await lab.rest(200);
   expect(lab.asked("preview")).toHaveLength(1);
@@ -75,6 +93,15 @@ test("pointing for a while asks for one preview, leaving clears it", async () =>
   item("split").dispatchEvent(new PointerEvent("pointerleave"));
   await lab.rest();
   expect(lab.all(".tvl-t-now-added")).toHaveLength(0);
+});
+
+test("values are previewed while the pointer rests on their form", async () => {
+  lab = await openLab();
+  item("split").dispatchEvent(new PointerEvent("pointerenter"));
+  await lab.click(start("split"));
+  await lab.type(document.activeElement as HTMLInputElement, "4");
+  expect(lab.asked("preview").at(-1)!.act).toMatchObject({ args: { factor: 4 } });
+  expect(item("split").querySelector(".tvl-deltas")).not.toBeNull();
 });
 
 test("a loop order can be changed with buttons", async () => {
@@ -95,7 +122,10 @@ test("a letter pressed while the list is of another selection waits for the righ
     if (request.kind === "select") await new Promise<void>((resolve) => (release = resolve));
     return ask(request);
   };
-  lab.all("[role=treeitem]").find((r) => r.dataset.id === "C.k")!.focus();
+  lab
+    .all("[role=treeitem]")
+    .find((r) => r.dataset.id === "C.k")!
+    .focus();
   await lab.press("ArrowDown");
   await lab.press("u");
   expect(applied()).toEqual([]);

@@ -1,12 +1,12 @@
 // What may be done to the selection, in a fixed order so that hands learn the places; what may not, and why.
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useEscape, useKeys, type Bindings } from "../keys";
 import type { Action, Preview } from "../payload";
 import { useStore, type Store } from "../store";
 import { CardView } from "../ui/card";
 import { Pane } from "../ui/pane";
 import { Search } from "../ui/search";
-import { SignMark } from "../ui/sign";
+import { SignMark, type Sign } from "../ui/sign";
 import { equal } from "../ui/values";
 import { Deltas } from "./deltas";
 import { Form } from "./form";
@@ -69,9 +69,20 @@ function Live({ store }: { store: Store }) {
 
   const tab = shown.some((item) => item.name === stop) ? stop : shown[0]?.name;
   return (
-    <Pane name="actions" title={titleOf(store, ids)} of={store.actions.value} tools={<Search value={search} label="Search actions" onInput={setSearch} onEnter={toFirst} />}>
+    <Pane
+      name="actions"
+      title={titleOf(store, ids)}
+      of={store.actions.value}
+      tools={<Search value={search} label="Search actions" onInput={setSearch} onEnter={toFirst} />}
+    >
       <div class={`tvl-actions${fresh ? "" : " tvl-stale"}`} ref={pane} aria-busy={!fresh}>
-        {!shown.length && <p class="tvl-empty">{items.length ? "No action is called like that." : "Choose a loop or a stage in the schedule to see what can be done with it."}</p>}
+        {!shown.length && (
+          <p class="tvl-empty">
+            {items.length
+              ? "No action is called like that."
+              : "Choose a loop or a stage in the schedule to see what can be done with it."}
+          </p>
+        )}
         {GROUPS.map(({ id, label }) => {
           const of = shown.filter((item) => item.group === id);
           return (
@@ -122,6 +133,11 @@ function Under({ store, action, opening, verdict, id }: UnderProps) {
   const open = opening.open?.name === name ? opening.open : null;
   const refused = store.refused.value?.where === name ? store.refused.value.card : null;
   const card = refused ?? (open?.what === "why" ? action.card : null);
+  useEffect(() => {
+    if (open?.what !== "form") return;
+    store.lit.value = places(action);
+    return () => (store.lit.value = null);
+  }, [open?.what, action]);
   return (
     <>
       {card && (
@@ -146,6 +162,13 @@ function Under({ store, action, opening, verdict, id }: UnderProps) {
       )}
     </>
   );
+}
+
+/** The loops among an action's choices that were judged. */
+function places(action: Action): ReadonlyMap<string, Sign> {
+  const choices = action.params.flatMap((param) => (param.kind === "choice" ? param.choices : []));
+  const axis = (value: unknown) => (value as { axis?: string } | null)?.axis;
+  return new Map(choices.flatMap(({ value, sign }) => (sign && axis(value) ? [[axis(value)!, sign]] : [])));
 }
 
 /** Always there, so that nothing below the pointer moves when a preview comes. */
@@ -189,7 +212,10 @@ function bindings(
     ArrowDown: go(at + 1),
     Home: go(0),
     End: go(shown.length - 1),
-    "?": { does: "why: what speaks against the action, and what can be done instead", run: () => (shown[at] ? why(shown[at]) : false) },
+    "?": {
+      does: "why: what speaks against the action, and what can be done instead",
+      run: () => (shown[at] ? why(shown[at]) : false),
+    },
   };
   for (const action of shown) if (action.key) all[action.key] ??= () => start(action, "actions");
   return all;

@@ -3,10 +3,25 @@ import type { Action, Param } from "../payload";
 import { moved, place, read, rising, stepped } from "../ui/values";
 import { changed, first, matches } from "./values";
 
-const factor: Param = { name: "factor", label: "factor", kind: "factor", value: 8, choices: [1, 2, 4, 8, 16, 32, 3, 5].map((n) => ({ value: n, label: `${n}` })) };
+const factor: Param = {
+  name: "factor",
+  label: "factor",
+  kind: "factor",
+  value: 8,
+  choices: [1, 2, 4, 8, 16, 32, 3, 5].map((n) => ({ value: n, label: `${n}` })),
+};
 
 test("numbers become numbers, the rest goes to the kernel as it is", () => {
-  expect(["16 ", "1e9", "0", "-3", "1e400", "n // 2", "0.5", ""].map(read)).toEqual([16, 1e9, 0, -3, "1e400", "n // 2", "0.5", ""]);
+  expect(["16 ", "1e9", "0", "-3", "1e400", "n // 2", "0.5", ""].map(read)).toEqual([
+    16,
+    1e9,
+    0,
+    -3,
+    "1e400",
+    "n // 2",
+    "0.5",
+    "",
+  ]);
 });
 
 test("stepping goes through what is offered, then doubles or halves", () => {

@@ -28,7 +28,7 @@ function common<T>(a: T[], b: T[], same: (a: T, b: T) => boolean): [number, numb
     }
   }
   const pairs: [number, number][] = [];
-  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
+  for (let i = 0, j = 0; i < a.length && j < b.length;) {
     const here = best[i * width + j]!;
     if (same(a[i]!, b[j]!) && here === best[(i + 1) * width + j + 1]! + 1) pairs.push([i++, j++]);
     else if (best[(i + 1) * width + j]! === here) i++;

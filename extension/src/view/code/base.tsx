@@ -11,11 +11,21 @@ export function BaseMenu({ store, base, onPick }: { store: Store; base: Base; on
     { id: "previous", label: "The step before", checked: base === "previous" },
     { id: "pinned", label: "The pinned schedule", checked: base === "pinned", off: pinned ? undefined : "nothing is pinned" },
     { id: "0", label: "The start", checked: base === 0 },
-    ...steps.map((step, i) => ({ id: String(i + 1), label: `Step ${i + 1}: ${step.name || step.label}`, checked: base === i + 1 })),
+    ...steps.map((step, i) => ({
+      id: String(i + 1),
+      label: `Step ${i + 1}: ${step.name || step.label}`,
+      checked: base === i + 1,
+    })),
   ];
   const label = base === "none" ? "Diff" : `Diff: ${baseName(store, base)}`;
   return (
-    <Menu label={label} name="Compare the loops with" hint="d" items={items} onPick={(id) => onPick(/^\d+$/.test(id) ? Number(id) : (id as Base))} />
+    <Menu
+      label={label}
+      name="Compare the loops with"
+      hint="d"
+      items={items}
+      onPick={(id) => onPick(/^\d+$/.test(id) ? Number(id) : (id as Base))}
+    />
   );
 }
 

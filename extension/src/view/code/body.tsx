@@ -73,17 +73,39 @@ export function Body({ store, kind, lines, diff, label, preview, stale, tools, c
     box.current?.focus();
   });
   const copy = () =>
-    void copyText(asText(lines)).then((done) => (store.said.value = done ? "Copied the text." : "The browser does not let this page copy."));
+    void copyText(asText(lines)).then(
+      (done) => (store.said.value = done ? "Copied the text." : "The browser does not let this page copy."),
+    );
   return (
     <>
       <div class="tvl-code-bar">
         {tools}
         <Search value={search} label="Search the text" onInput={setSearch} onEnter={hit} />
         <span role="status">
-          {search && <Button kind="quiet" label={`${hits.indexOf(cursor) + 1 || "–"} of ${hits.length}`} hint="next: n, before: N" onClick={() => hit(false)} />}
+          {search && (
+            <Button
+              kind="quiet"
+              label={`${hits.indexOf(cursor) + 1 || "–"} of ${hits.length}`}
+              hint="next: n, before: N"
+              onClick={() => hit(false)}
+            />
+          )}
         </span>
-        <Button kind="quiet" label="Wrap" pressed={wrap} hint="w" off={rows.length > LONG && `longer than ${LONG} lines: too long to wrap`} onClick={() => setWraps(!wraps)} />
-        <Button kind="quiet" label="Text" pressed={plain} hint="the whole text, plain, for screen readers and for selecting" onClick={() => setPlain(!plain)} />
+        <Button
+          kind="quiet"
+          label="Wrap"
+          pressed={wrap}
+          hint="w"
+          off={rows.length > LONG && `longer than ${LONG} lines: too long to wrap`}
+          onClick={() => setWraps(!wraps)}
+        />
+        <Button
+          kind="quiet"
+          label="Text"
+          pressed={plain}
+          hint="the whole text, plain, for screen readers and for selecting"
+          onClick={() => setPlain(!plain)}
+        />
         <Button kind="quiet" icon="copy" label="Copy" onClick={copy} />
         {stale && <Spinner label="the text of this step is on its way" />}
         {preview && <span class="tvl-preview">preview</span>}
@@ -118,7 +140,14 @@ export function Body({ store, kind, lines, diff, label, preview, stale, tools, c
 type Within = (run: () => void) => () => void | boolean;
 
 /** The keys that act on the line at the cursor, while the lines have the focus. */
-function moves(list: Listing, at: number, page: number, go: (to: number) => void, pick: (at: number) => void, within: Within): Bindings {
+function moves(
+  list: Listing,
+  at: number,
+  page: number,
+  go: (to: number) => void,
+  pick: (at: number) => void,
+  within: Within,
+): Bindings {
   return {
     ArrowDown: { does: "go through the lines; Left and Right fold and open", run: within(() => go(at + 1)) },
     ArrowUp: within(() => go(at - 1)),

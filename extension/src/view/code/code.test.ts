@@ -23,13 +23,20 @@ test("a line is revealed with the least scrolling", () => {
 
 test("align keeps the longest common part", () => {
   const same = (a: string, b: string) => a === b;
-  expect(align([..."abcxyz"], [..."abqxz"], same).map(([i]) => "abcxyz"[i]).join("")).toBe("abxz");
+  expect(
+    align([..."abcxyz"], [..."abqxz"], same)
+      .map(([i]) => "abcxyz"[i])
+      .join(""),
+  ).toBe("abxz");
   expect(align([], ["a"], same)).toEqual([]);
 });
 
 test("folded loops hide their bodies", () => {
   const lines = [line("for i", 0, "C.i"), line("for j", 1, "C.j"), line("x", 2), line("end", 0)];
-  expect(folded(lines, new Set(["C.i\n1"])).map((r) => r.kind === "line" && [r.number, r.hides])).toEqual([[1, 2], [4, 0]]);
+  expect(folded(lines, new Set(["C.i\n1"])).map((r) => r.kind === "line" && [r.number, r.hides])).toEqual([
+    [1, 2],
+    [4, 0],
+  ]);
   expect(folded(lines, new Set())).toHaveLength(4);
   const twice = folded([lines[0]!, lines[0]!], new Set()).map((r) => r.key);
   expect(new Set(twice).size).toBe(2);
@@ -47,7 +54,10 @@ test("the diff without a kernel: a loop that is still there has changed", () => 
   const old = [line("for i in range(32):", 0, "C.i"), line("x", 1)];
   const next = [line("for i in parallel(32):", 0, "C.i"), line("y", 1), line("z", 1)];
   expect(difference(old, next).map((d) => [d.sign, d.line.t, d.at])).toEqual([
-    ["-", "x", -1], ["~", "for i in parallel(32):", 0], ["+", "y", 1], ["+", "z", 2],
+    ["-", "x", -1],
+    ["~", "for i in parallel(32):", 0],
+    ["+", "y", 1],
+    ["+", "z", 2],
   ]);
   expect(difference(old, old).every((d) => d.sign === " ")).toBe(true);
 });
@@ -64,10 +74,32 @@ test("search", () => {
 });
 
 test("pieces keep the text whole and mark words and hits, across words too", () => {
-  const l: Line = { d: 0, t: "for <b> in", k: [[0, 3, "word"], [8, 10, "word"]] };
-  expect(pieces(l, "").map((p) => p.text).join("")).toBe(l.t);
-  expect(pieces(l, "r <").filter((p) => p.hit).map((p) => [p.text, p.kind])).toEqual([["r", "word"], [" <", ""]]);
-  expect(pieces({ d: 0, t: "ab", k: [[0, 99, "word"]] }, "").map((p) => p.text).join("")).toBe("ab");
+  const l: Line = {
+    d: 0,
+    t: "for <b> in",
+    k: [
+      [0, 3, "word"],
+      [8, 10, "word"],
+    ],
+  };
+  expect(
+    pieces(l, "")
+      .map((p) => p.text)
+      .join(""),
+  ).toBe(l.t);
+  expect(
+    pieces(l, "r <")
+      .filter((p) => p.hit)
+      .map((p) => [p.text, p.kind]),
+  ).toEqual([
+    ["r", "word"],
+    [" <", ""],
+  ]);
+  expect(
+    pieces({ d: 0, t: "ab", k: [[0, 99, "word"]] }, "")
+      .map((p) => p.text)
+      .join(""),
+  ).toBe("ab");
 });
 
 test("copied text is indented", () => {

@@ -81,7 +81,13 @@ export function Lines(props: Props) {
 }
 
 function Row({ row, at, props }: { row: Shown; at: number; props: Props }) {
-  const shared = { id: `${props.id}-${at}`, role: "option", "data-row": at, "aria-posinset": at + 1, "aria-setsize": props.list.rows.length } as const;
+  const shared = {
+    id: `${props.id}-${at}`,
+    role: "option",
+    "data-row": at,
+    "aria-posinset": at + 1,
+    "aria-setsize": props.list.rows.length,
+  } as const;
   const here = at === props.cursor ? " tvl-cursor" : "";
   if (row.kind === "gap")
     return (

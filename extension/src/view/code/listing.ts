@@ -22,14 +22,21 @@ export interface Listing {
 
 export function useListing(lines: Line[], diff: DiffLine[] | null, search: string, box: Box): Listing {
   const [closed, setClosed] = useState(NONE);
-  const [opened, setOpened] = useState<ReadonlySet<number>>(new Set());
-  useEffect(() => setOpened(new Set()), [diff]);
+  const [opened, setOpened] = useState(NONE_OPEN);
+  useEffect(() => setOpened((now) => (now.size ? NONE_OPEN : now)), [diff]);
   const long = !!diff && diff.length * HEIGHT > seen(box);
   const rows = useMemo(
     () => (diff ? changes(diff, opened, long) : folded(lines, search ? NONE : closed)), // a search looks into folded loops too
     [lines, diff, closed, opened, long, !search],
   );
-  const hits = useMemo(() => found(rows.map((row) => (row.kind === "line" ? row.line : NOTHING)), search), [rows, search]);
+  const hits = useMemo(
+    () =>
+      found(
+        rows.map((row) => (row.kind === "line" ? row.line : NOTHING)),
+        search,
+      ),
+    [rows, search],
+  );
   const canFold = (at: number) => {
     const row = rows[at];
     return !diff && row?.kind === "line" && bodyEnd(lines, row.number - 1) > row.number;
@@ -47,6 +54,7 @@ export function useListing(lines: Line[], diff: DiffLine[] | null, search: strin
 
 const NOTHING: Line = { d: 0, t: "" };
 const NONE: ReadonlySet<string> = new Set();
+const NONE_OPEN: ReadonlySet<number> = new Set();
 
 export const seen = (box: Box) => box.current?.clientHeight || 400;
 
@@ -55,7 +63,10 @@ export function useReveal(store: Store, rows: Shown[], box: Box, off: boolean): 
   const selection = store.selection.value;
   useEffect(() => {
     if (off || box.current?.contains(document.activeElement)) return;
-    show(box.current, rows.findIndex((row) => row.kind === "line" && row.line.id !== undefined && selection.includes(row.line.id)));
+    show(
+      box.current,
+      rows.findIndex((row) => row.kind === "line" && row.line.id !== undefined && selection.includes(row.line.id)),
+    );
   }, [selection]);
 }
 

@@ -89,7 +89,12 @@ test("names with markup stay text", async () => {
   lab = await openLab();
   const frame = lab.host.get("frame");
   const hostile = `for <img src=x onerror=alert(1)> in range(2):`;
-  lab.host.set("frame", { ...frame, key: "h", loops: [{ d: 0, t: hostile, id: "__proto__" }], tree: [{ ...frame.tree[1]!, id: "constructor", name: "<b>\"'🙂" }] });
+  lab.host.set("frame", {
+    ...frame,
+    key: "h",
+    loops: [{ d: 0, t: hostile, id: "__proto__" }],
+    tree: [{ ...frame.tree[1]!, id: "constructor", name: "<b>\"'🙂" }],
+  });
   await lab.rest();
   expect(texts()).toEqual([hostile]);
   expect(lab.root.querySelector("img")).toBeNull();

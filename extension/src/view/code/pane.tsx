@@ -34,7 +34,12 @@ function Source({ store, kind }: { store: Store; kind: string }) {
   const diff = useDiff(store, loops ? base : "none");
   const preview = loops ? store.preview.value : null;
   const label = preview ? "what the action would change" : diff && base !== "none" ? baseName(store, base) : "";
-  useKeys("code", loops ? { d: { does: "compare with: nothing, the step before, the pinned schedule", run: () => setBase(nextBase(store, base)) } } : {});
+  useKeys(
+    "code",
+    loops
+      ? { d: { does: "compare with: nothing, the step before, the pinned schedule", run: () => setBase(nextBase(store, base)) } }
+      : {},
+  );
   return (
     <Body
       store={store}
@@ -46,7 +51,13 @@ function Source({ store, kind }: { store: Store; kind: string }) {
       tools={loops && <BaseMenu store={store} base={base} onPick={setBase} />}
       stale={text.stale}
     >
-      {text.error && <CardView card={text.error} onShow={(ids) => store.select(ids)} onMove={store.acting.value ? (move) => void store.act({ kind: "apply", act: move.act }, "code") : undefined} />}
+      {text.error && (
+        <CardView
+          card={text.error}
+          onShow={(ids) => store.select(ids)}
+          onMove={store.acting.value ? (move) => void store.act({ kind: "apply", act: move.act }, "code") : undefined}
+        />
+      )}
       {text.note && <p class="tvl-note tvl-pre">{text.note}</p>}
     </Body>
   );

@@ -16,7 +16,16 @@ export function Passes({ store }: { store: Store }) {
   const at = Math.min(chosen, passes.length - 1);
   const pass = passes[at];
   const diff = useMemo(() => (only && at > 0 && pass ? difference(passes[at - 1]!.lines, pass.lines) : null), [passes, at, only]);
-  if (!pass) return card ? <CardView card={card} /> : stale ? <p class="tvl-empty"><Spinner label="on its way" /></p> : <p class="tvl-empty">There are no passes to show.</p>;
+  if (!pass)
+    return card ? (
+      <CardView card={card} />
+    ) : stale ? (
+      <p class="tvl-empty">
+        <Spinner label="on its way" />
+      </p>
+    ) : (
+      <p class="tvl-empty">There are no passes to show.</p>
+    );
   return (
     <>
       <PassList passes={passes} at={at} stale={stale} onPick={setChosen} id={`${store.uid}-passes`} />

@@ -13,7 +13,7 @@ const WORTH = 4; // a gap must save at least so many lines
 export function folded(lines: Line[], closed: ReadonlySet<string>): Shown[] {
   const keys = lineKeys(lines);
   const rows: Shown[] = [];
-  for (let i = 0; i < lines.length; ) {
+  for (let i = 0; i < lines.length;) {
     const key = keys[i]!;
     const hides = closed.has(key) ? bodyEnd(lines, i) - i - 1 : 0;
     rows.push({ kind: "line", line: lines[i]!, number: i + 1, sign: " ", hides, key });
@@ -44,7 +44,7 @@ export function bodyEnd(lines: Line[], at: number): number {
 export function changes(diff: DiffLine[], opened: ReadonlySet<number>, fold = true): Shown[] {
   const near = nearChange(diff);
   const rows: Shown[] = [];
-  for (let i = 0; i < diff.length; ) {
+  for (let i = 0; i < diff.length;) {
     let end = i;
     while (end < diff.length && !near[end]) end++;
     if (fold && end - i >= WORTH && !opened.has(i)) {

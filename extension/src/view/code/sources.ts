@@ -75,7 +75,11 @@ interface Answer<T> {
 }
 
 /** The kernel's answer for a key; until it is there the one before is kept, marked stale. Key "": nothing is asked. */
-export function useAnswer<T>(store: Store, key: string, request: { kind: "source" | "passes" | "picture"; what?: string }): Answer<T> {
+export function useAnswer<T>(
+  store: Store,
+  key: string,
+  request: { kind: "source" | "passes" | "picture"; what?: string },
+): Answer<T> {
   const kept = useRef(new Map<string, Reply>());
   const before = useRef<{ what: string; reply: Reply } | null>(null);
   const [, again] = useState(0);
@@ -100,7 +104,16 @@ export function useAnswer<T>(store: Store, key: string, request: { kind: "source
   return { data: reply?.ok ? (reply.data as T) : null, card: bad, stale: !have && key !== "" && store.acting.value };
 }
 
-const LOST: Card = { title: "", text: "There is no answer for this.", where: [], clash: "", moves: [], legal: [], hint: "", code: "" };
+const LOST: Card = {
+  title: "",
+  text: "There is no answer for this.",
+  where: [],
+  clash: "",
+  moves: [],
+  legal: [],
+  hint: "",
+  code: "",
+};
 
 /** What the shown loops are compared with; a number is a step. */
 export type Base = "none" | "previous" | "pinned" | number;
@@ -132,5 +145,10 @@ async function compared(store: Store, to: "pinned" | number, frame: Frame): Prom
   }
   const { frames, lines } = store.story.value;
   const old = to === "pinned" ? undefined : frames[to];
-  return old ? difference(old.loops.map((n) => lines[n]!), frame.loops) : null;
+  return old
+    ? difference(
+        old.loops.map((n) => lines[n]!),
+        frame.loops,
+      )
+    : null;
 }

@@ -1,6 +1,6 @@
 // The frame of a drawer: over the panes, never over the header; Esc closes it and gives the focus back.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { useEscape } from "../keys";
 import { useStore } from "../store";
 import { Boundary } from "../ui/boundary";
@@ -19,12 +19,13 @@ export function Drawer({ title, size = "small", foot, children }: Props) {
   const close = () => (drawer.value = "");
   useEscape(true, close);
   const first = () => box.current?.querySelector<HTMLElement>("[data-first]")?.focus({ preventScroll: true });
-  useEffect(() => {
+  useLayoutEffect(() => {
     const had = document.activeElement;
     box.current?.focus({ preventScroll: true });
     return () => {
-      const inside = box.current?.contains(document.activeElement) ?? document.activeElement === document.body;
-      if (inside && had instanceof HTMLElement && had.isConnected) had.focus({ preventScroll: true });
+      const now = document.activeElement;
+      const free = !now || now === document.body || box.current?.contains(now);
+      if (free && had instanceof HTMLElement && had.isConnected) had.focus({ preventScroll: true });
     };
   }, []);
   // What the drawer begins with may come from the kernel, after its frame.

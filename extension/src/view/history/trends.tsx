@@ -22,7 +22,7 @@ const TRENDS: Trend[] = [
 
 export function Trends() {
   const { history, at, width } = useStore();
-  const spark = width.value === "narrow" ? 160 : width.value === "wide" ? 72 : 40;
+  const spark = width.value === "narrow" ? 160 : width.value === "wide" ? 72 : 30;
   const all = history.value;
   const times = [all.start_seconds, ...all.steps.map((s) => s.seconds)];
   return (

@@ -37,7 +37,8 @@ export function metricsTable(metrics: Metrics): Table {
 
 export function facts(metrics: Metrics): [string, string][] {
   const moved = metrics.read === null || metrics.written === null ? null : metrics.read + metrics.written;
-  const arithmetic = metrics.redundancy !== null && metrics.redundancy > 1.001 ? ` (${times(metrics.redundancy)} of the least)` : "";
+  const arithmetic =
+    metrics.redundancy !== null && metrics.redundancy > 1.001 ? ` (${times(metrics.redundancy)} of the least)` : "";
   return [
     ["arithmetic", metrics.flops === null ? "–" : `${count(metrics.flops)} operations${arithmetic}`],
     ["bytes moved", bytes(moved)],

@@ -38,7 +38,12 @@ function Chart({ store, metrics, sizes }: { store: Store; metrics: Metrics; size
   const x = (value: number) => LEFT + to(value) * span;
   const selected = new Set(store.selection.value);
   return (
-    <svg class="tvl-chart" viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label="Bytes touched and moved by each loop, against the caches. The table says the same.">
+    <svg
+      class="tvl-chart"
+      viewBox={`0 0 ${WIDTH} ${height}`}
+      role="img"
+      aria-label="Bytes touched and moved by each loop, against the caches. The table says the same."
+    >
       {sizes.map((size, i) => (
         <g key={size.name}>
           <line class="tvl-chart-roof" x1={x(size.bytes)} x2={x(size.bytes)} y1={TOP - 6 - (i % 2) * 13} y2={height} />

@@ -37,7 +37,9 @@ test("metrics are drawn from the frame, without a request", async () => {
 });
 
 test("a picture that is no SVG points at its table", async () => {
-  lab = await openLab({ picture: ({ what }) => (what ? { ...documentOf().pictures[0], svg: "<html>" } : [{ kind: "graph", label: "Graph" }]) });
+  lab = await openLab({
+    picture: ({ what }) => (what ? { ...documentOf().pictures[0], svg: "<html>" } : [{ kind: "graph", label: "Graph" }]),
+  });
   await lab.rest(200);
   expect(lab.one(".tvl-drawing").textContent).toContain("table");
 });
@@ -52,7 +54,8 @@ test("without a kernel: the saved picture, and no controls that act", async () =
 test("caches are read from the machine's lines", () => {
   const lines = ["L1 48 KiB, 12 ways", "L2: 1.25 MiB", "8 cores", "AVX2"];
   expect(caches({ name: "m", label: "m", lines })).toEqual([
-    { name: "L1", bytes: 48 * 1024 }, { name: "L2", bytes: 1.25 * 1024 ** 2 },
+    { name: "L1", bytes: 48 * 1024 },
+    { name: "L2", bytes: 1.25 * 1024 ** 2 },
   ]);
   expect(caches(undefined)).toEqual([]);
   expect(scale(1024)(32)).toBe(0.5);

@@ -40,7 +40,13 @@ export function PicturesPane() {
   const ready = useSeen(body);
   return (
     <Pane name="pictures" title="Pictures" head={head} of={`${store.shown.value.key} ${kind}`}>
-      <div class="tvl-pictures" role="tabpanel" id={tabPanel(name)} aria-label={kinds.find((k) => k.kind === kind)?.label} ref={body}>
+      <div
+        class="tvl-pictures"
+        role="tabpanel"
+        id={tabPanel(name)}
+        aria-label={kinds.find((k) => k.kind === kind)?.label}
+        ref={body}
+      >
         {ready && kind && <One key={kind} store={store} kind={kind} />}
       </div>
     </Pane>
@@ -54,11 +60,16 @@ function useKinds(store: Store): Kind[] {
   useEffect(() => {
     let wanted = true;
     if (!acting) {
-      const saved = (store.host.document?.pictures ?? []).map(({ kind }) => ({ kind, label: kind[0]!.toUpperCase() + kind.slice(1) }));
+      const saved = (store.host.document?.pictures ?? []).map(({ kind }) => ({
+        kind,
+        label: kind[0]!.toUpperCase() + kind.slice(1),
+      }));
       if (!kinds.length) setKinds(saved);
       return;
     }
-    void store.ask({ kind: "picture", what: "" }).then((reply) => wanted && Array.isArray(reply.data) && setKinds(reply.data as Kind[]));
+    void store
+      .ask({ kind: "picture", what: "" })
+      .then((reply) => wanted && Array.isArray(reply.data) && setKinds(reply.data as Kind[]));
     return () => {
       wanted = false;
     };
@@ -70,7 +81,10 @@ function useKinds(store: Store): Kind[] {
 function useSeen(box: { current: HTMLElement | null }): boolean {
   const [seen, setSeen] = useState(false);
   useEffect(() => {
-    const later = () => ("requestIdleCallback" in window ? requestIdleCallback(() => setSeen(true), { timeout: 500 }) : setTimeout(() => setSeen(true), 50));
+    const later = () =>
+      "requestIdleCallback" in window
+        ? requestIdleCallback(() => setSeen(true), { timeout: 500 })
+        : setTimeout(() => setSeen(true), 50);
     if (typeof IntersectionObserver === "undefined" || !box.current) return void later();
     const watch = new IntersectionObserver((entries) => {
       if (!entries.some((entry) => entry.isIntersecting)) return;
@@ -110,9 +124,23 @@ function One({ store, kind }: { store: Store; kind: string }) {
     <>
       <div class="tvl-code-bar">
         <Button kind="quiet" label="Table" hint="t" pressed={table} onClick={() => setTable(!table)} />
-        <Button kind="quiet" label="SVG" hint="save as SVG" off={table && "show the picture first"} onClick={() => svg() && download(`${file}.svg`, standalone(svg()!), "image/svg+xml")} />
-        <Button kind="quiet" label="PNG" hint="save as PNG" off={table && "show the picture first"} onClick={() => void savePng()} />
-        {picture?.dot && <Button kind="quiet" label="DOT" hint="save the graph's text" onClick={() => download(`${file}.dot`, picture.dot!)} />}
+        <Button
+          kind="quiet"
+          label="SVG"
+          hint="save as SVG"
+          off={table && "show the picture first"}
+          onClick={() => svg() && download(`${file}.svg`, standalone(svg()!), "image/svg+xml")}
+        />
+        <Button
+          kind="quiet"
+          label="PNG"
+          hint="save as PNG"
+          off={table && "show the picture first"}
+          onClick={() => void savePng()}
+        />
+        {picture?.dot && (
+          <Button kind="quiet" label="DOT" hint="save the graph's text" onClick={() => download(`${file}.dot`, picture.dot!)} />
+        )}
         <Button kind="quiet" label="About" hint="what am I looking at?" pressed={about} onClick={() => setAbout(!about)} />
         {!local && <Button kind="quiet" label="Fit" hint="f" pressed={fit} onClick={() => setFit(!fit)} />}
         {stale && <Spinner label="the picture of this step is on its way" />}
@@ -128,10 +156,13 @@ function One({ store, kind }: { store: Store; kind: string }) {
         {table && twin ? (
           <DataTable table={twin} onPick={(id) => pick(id)} />
         ) : local ? (
-          <div ref={holder} onClick={(event) => {
-            const id = (event.target as Element).closest("[data-id]")?.getAttribute("data-id");
-            if (id) pick(id, event.ctrlKey || event.metaKey || event.shiftKey);
-          }}>
+          <div
+            ref={holder}
+            onClick={(event) => {
+              const id = (event.target as Element).closest("[data-id]")?.getAttribute("data-id");
+              if (id) pick(id, event.ctrlKey || event.metaKey || event.shiftKey);
+            }}
+          >
             <MetricsView store={store} metrics={metrics} />
           </div>
         ) : picture ? (

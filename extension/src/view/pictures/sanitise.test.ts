@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import { sanitised } from "./sanitise";
 
-const svg = (inside: string) => sanitised(`<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="9">${inside}</svg>`);
+const svg = (inside: string) =>
+  sanitised(`<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="9">${inside}</svg>`);
 
 test("pictures pass", () => {
   const made = svg('<g class="node" data-id="C.i"><title>a &lt;b&gt;</title><rect x="1" fill="#fff"/><text>x</text></g>')!;

@@ -19,17 +19,17 @@ export interface Opened {
   close(): void;
 }
 
-/** `saved`: a host without a kernel, instead. */
-export async function openLab(answers: Record<string, (request: Request) => unknown> = {}, saved?: Host): Promise<Opened> {
+/** `other`: another host than the small lab of kernel.ts. */
+export async function openLab(answers: Record<string, (request: Request) => unknown> = {}, other?: Host): Promise<Opened> {
   globalThis.ResizeObserver ??= class {
     observe() {}
     unobserve() {}
     disconnect() {}
   };
-  const host = fakeHost(answers);
+  const host = other && "asked" in other ? (other as FakeHost) : fakeHost(answers);
   const box = document.createElement("div");
   document.body.append(box);
-  const close = mount(box, saved ?? host);
+  const close = mount(box, other ?? host);
   const root = box.firstElementChild as HTMLElement;
   const rest = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
   let stirred = 0; // what was drawn and asked so far
@@ -39,6 +39,7 @@ export async function openLab(answers: Record<string, (request: Request) => unkn
   const settled = async () => {
     for (let before = -1, turns = 0; before !== stirred + host.asked.length && turns < 50; turns++) {
       before = stirred + host.asked.length;
+      await new Promise(requestAnimationFrame); // effects run after a frame, and there may be many to come
       await rest(50);
     }
   };

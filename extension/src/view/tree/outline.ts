@@ -23,7 +23,7 @@ export function outline(rows: Row[]): Outline {
 /** Indexes of the rows that no closed row hides. */
 export function visible(rows: Row[], tree: Outline, closed: ReadonlySet<string>): number[] {
   const seen: number[] = [];
-  for (let i = 0; i < rows.length; ) {
+  for (let i = 0; i < rows.length;) {
     seen.push(i);
     i = closed.has(rows[i]!.id) ? tree.end[i]! : i + 1;
   }

@@ -30,14 +30,25 @@ test("arrows move the focus and the selection, Shift extends it, Space takes one
 });
 
 test("a selection is shown at once, and an older one that the kernel still reports does not jump back", async () => {
+  const ask = lab.host.ask.bind(lab.host);
+  let answer = () => {};
+  lab.host.ask = async (request) => {
+    if (request.kind === "select") await new Promise<void>((resolve) => (answer = resolve));
+    return ask(request);
+  };
   row("C.k").focus();
-  const down = () => document.activeElement!.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true }));
-  down();
+  document.activeElement!.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true }));
   await lab.rest(5);
   expect(chosen()).toEqual(["C.i.inner"]);
   lab.host.set("selection", ["C"]);
   await lab.rest(5);
   expect(chosen()).toEqual(["C.i.inner"]);
+  answer();
+  await lab.rest();
+  expect(chosen()).toEqual(["C.i.inner"]);
+  lab.host.set("selection", ["C"]); // now it is the kernel's turn
+  await lab.rest();
+  expect(chosen()).toEqual(["C"]);
 });
 
 test("Left closes and Right opens", async () => {
@@ -80,4 +91,30 @@ test("keys that act stay inside, Shift+Enter and unused chords pass", async () =
   await lab.press("Enter", { shiftKey: true });
   await lab.press("i", { ctrlKey: true });
   expect(passed).toEqual(["Enter", "i"]);
+});
+
+test("the places that an open form offers are lit in the tree", async () => {
+  const items = lab.host.get("actions").items.map((item) =>
+    item.name === "cache_write"
+      ? {
+          ...item,
+          params: [
+            {
+              ...item.params[0]!,
+              choices: [
+                { value: { axis: "C.j.outer" }, label: "j", sign: "+" as const },
+                { value: { axis: "C.i.outer" }, label: "i", sign: "x" as const },
+              ],
+            },
+          ],
+        }
+      : item,
+  );
+  lab.host.set("actions", { ...lab.host.get("actions"), items });
+  await lab.rest();
+  await lab.click(lab.one("[data-action=cache_write] [data-start]"));
+  expect(row("C.j.outer").classList.contains("tvl-t-drop-yes")).toBe(true);
+  expect(row("C.i.outer").classList.contains("tvl-t-drop-no")).toBe(true);
+  await lab.press("Escape");
+  expect(lab.all(".tvl-t-drop-yes, .tvl-t-drop-no")).toHaveLength(0);
 });

@@ -34,8 +34,22 @@ function Moves({ store }: { store: Store }) {
   const attrs = { tabIndex: -1 };
   return (
     <>
-      <Button kind="quiet" label="↑ Outward" hint="Alt+Up" off={off} attrs={attrs} onClick={() => loop && shift(store, loop.id, false)} />
-      <Button kind="quiet" label="↓ Inward" hint="Alt+Down" off={off} attrs={attrs} onClick={() => loop && shift(store, loop.id, true)} />
+      <Button
+        kind="quiet"
+        label="↑ Outward"
+        hint="Alt+Up"
+        off={off}
+        attrs={attrs}
+        onClick={() => loop && shift(store, loop.id, false)}
+      />
+      <Button
+        kind="quiet"
+        label="↓ Inward"
+        hint="Alt+Down"
+        off={off}
+        attrs={attrs}
+        onClick={() => loop && shift(store, loop.id, true)}
+      />
     </>
   );
 }
@@ -99,7 +113,9 @@ function Tree({ store, box, drag }: { store: Store; box: { current: HTMLDivEleme
       aria-label="Schedule"
       aria-multiselectable="true"
       onClick={onClick}
-      onPointerOver={(event) => (store.hover.value = (event.target as Element).closest<HTMLElement>("[data-id]")?.dataset.id ?? "")}
+      onPointerOver={(event) =>
+        (store.hover.value = (event.target as Element).closest<HTMLElement>("[data-id]")?.dataset.id ?? "")
+      }
       onPointerLeave={() => (store.hover.value = "")}
       onPointerDown={drag.down}
       onPointerMove={drag.move}
@@ -117,7 +133,7 @@ function Tree({ store, box, drag }: { store: Store; box: { current: HTMLDivEleme
             open={inner ? !place.closed.has(row.id) : undefined}
             selected={at >= 0 && chosen.has(row.id)}
             focus={at >= 0 && row.id === focus}
-            drop={held?.drops?.get(row.id)}
+            drop={held?.drops?.get(row.id)?.sign ?? store.lit.value?.get(row.id)}
             over={held?.over === row.id && held.row.id !== row.id}
             below={at > (index.get(held?.row.id ?? "") ?? 0)}
             held={held?.row.id === row.id}

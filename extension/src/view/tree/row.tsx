@@ -1,6 +1,6 @@
 // One row of the tree, or its ghost.
 import type { Row } from "../payload";
-import type { Drop } from "./drag";
+import type { Sign } from "../ui/sign";
 import type { Ghost } from "./ghost";
 
 interface Props {
@@ -9,7 +9,8 @@ interface Props {
   open: boolean | undefined;
   selected: boolean;
   focus: boolean;
-  drop: Drop | undefined;
+  /** May it be dropped here, or is it a place to choose? */
+  drop: Sign | undefined;
   over: boolean;
   below: boolean;
   held: boolean;
@@ -27,7 +28,7 @@ export function RowView({ ghost, open, selected, focus, drop, over, below, held,
   if (selected) classes.push("tvl-t-selected");
   if (held) classes.push("tvl-t-held");
   if (fresh) classes.push("tvl-t-fresh");
-  if (drop) classes.push(`tvl-t-drop-${NAMES[drop.sign]}`);
+  if (drop && (now === "kept" || now === "changed")) classes.push(`tvl-t-drop-${NAMES[drop]}`);
   if (over) classes.push("tvl-t-over", onto ? "tvl-t-onto" : below ? "tvl-t-below" : "tvl-t-above");
   return (
     <div
@@ -43,24 +44,36 @@ export function RowView({ ghost, open, selected, focus, drop, over, below, held,
     >
       {real && <span class="tvl-hidden">{row.spoken}</span>}
       <span class="tvl-t-seen" aria-hidden="true">
-      <span class="tvl-t-twisty" data-twisty={open === undefined ? undefined : true}>
-        {open === undefined ? "" : open ? "▾" : "▸"}
-      </span>
-      {live && row.kind !== "input" && <span class="tvl-t-handle" data-handle>⠿</span>}
-      <span class="tvl-t-name" title={row.id}>
-        {now === "added" ? <b>+ </b> : now === "removed" ? <b>− </b> : null}
-        {row.name}
-        {row.reduce && <span class="tvl-t-sum" title="carries a sum or another reduction">Σ</span>}
-      </span>
-      <span class="tvl-t-extent">
-        {before && before.extent !== row.extent && <del>{before.extent}</del>}
-        <span title={row.tail || undefined}>{row.extent}</span>
-        {row.tail && <span class="tvl-t-tail" title={row.tail}>tail</span>}
-        {live && real && row.kind === "loop" && row.n !== null && row.n > 1 && (
-          <span class="tvl-t-edge" data-edge title="drag to split" />
+        <span class="tvl-t-twisty" data-twisty={open === undefined ? undefined : true}>
+          {open === undefined ? "" : open ? "▾" : "▸"}
+        </span>
+        {live && row.kind !== "input" && (
+          <span class="tvl-t-handle" data-handle>
+            ⠿
+          </span>
         )}
-      </span>
-      <Chips row={row} before={before} />
+        <span class="tvl-t-name" title={row.id}>
+          {now === "added" ? <b>+ </b> : now === "removed" ? <b>− </b> : null}
+          {row.name}
+          {row.reduce && (
+            <span class="tvl-t-sum" title="carries a sum or another reduction">
+              Σ
+            </span>
+          )}
+        </span>
+        <span class="tvl-t-extent">
+          {before && before.extent !== row.extent && <del>{before.extent}</del>}
+          <span title={row.tail || undefined}>{row.extent}</span>
+          {row.tail && (
+            <span class="tvl-t-tail" title={row.tail}>
+              tail
+            </span>
+          )}
+          {live && real && row.kind === "loop" && row.n !== null && row.n > 1 && (
+            <span class="tvl-t-edge" data-edge title="drag to split" />
+          )}
+        </span>
+        <Chips row={row} before={before} />
       </span>
     </div>
   );

@@ -5,11 +5,29 @@ import { neighbour, outline, range, step, toggled, visible } from "./outline";
 import { divisors, snap, STEP, told } from "./snap";
 
 const row = (id: string, level: number, kind: Row["kind"] = "loop", more: Partial<Row> = {}): Row => ({
-  id, kind, level, stage: "C", name: id, extent: "8", n: 8, tail: "", reduce: false, mark: "", chips: [], step: 0, spoken: id, ...more,
+  id,
+  kind,
+  level,
+  stage: "C",
+  name: id,
+  extent: "8",
+  n: 8,
+  tail: "",
+  reduce: false,
+  mark: "",
+  chips: [],
+  step: 0,
+  spoken: id,
+  ...more,
 });
 const rows = [
-  row("C", 0, "stage"), row("C.i", 1), row("C.j", 2), row("B", 3, "stage", { stage: "B" }), row("B.k", 4, "loop", { stage: "B" }),
-  row("constructor", 0, "stage", { stage: "constructor" }), row("__proto__", 1, "loop", { stage: "constructor" }),
+  row("C", 0, "stage"),
+  row("C.i", 1),
+  row("C.j", 2),
+  row("B", 3, "stage", { stage: "B" }),
+  row("B.k", 4, "loop", { stage: "B" }),
+  row("constructor", 0, "stage", { stage: "constructor" }),
+  row("__proto__", 1, "loop", { stage: "constructor" }),
 ];
 const tree = outline(rows);
 const none = new Set<string>();
@@ -64,7 +82,11 @@ test("ghost rows: added, removed, changed, moved", () => {
   const next = [row("C", 0, "stage"), row("C.i.outer", 1), row("C.i.inner", 2), row("C.j", 3, "loop", { chips: ["vec 8"] })];
   const merged = ghosts([rows[0]!, rows[1]!, rows[2]!], next).map((g) => [g.row.id, g.now]);
   expect(merged).toEqual([
-    ["C", "kept"], ["C.i", "removed"], ["C.i.outer", "added"], ["C.i.inner", "added"], ["C.j", "changed"],
+    ["C", "kept"],
+    ["C.i", "removed"],
+    ["C.i.outer", "added"],
+    ["C.i.inner", "added"],
+    ["C.j", "changed"],
   ]);
   const moved = ghosts([row("a", 1), row("b", 2)], [row("b", 1), row("a", 2)]);
   expect(moved.filter((g) => g.now === "removed")).toHaveLength(1);

@@ -17,6 +17,7 @@ function copyBySelection(text: string): boolean {
   area.setAttribute("readonly", "");
   area.style.cssText = "position:fixed;top:0;left:-9999px";
   document.body.append(area);
+  area.focus({ preventScroll: true });
   area.select();
   const done = document.execCommand?.("copy") ?? false;
   area.remove();

@@ -4,14 +4,15 @@ const NONE = "–";
 const plain = (digits: number) => new Intl.NumberFormat("en", { maximumSignificantDigits: digits });
 
 function scaled(value: number, base: number, units: string[], digits: number): string {
+  const shown = (v: number) => (v >= 100 ? Math.round(v) : Number(v.toPrecision(digits)));
   let at = 0;
   let left = value;
-  // 1023.9 KiB rounds up to 1024: then it is 1 MiB.
-  while ((left >= base || Number(left.toPrecision(digits)) >= base) && at < units.length - 1) {
+  // 1023.9 KiB is shown as 1024: then it is 1 MiB.
+  while (shown(left) >= base && at < units.length - 1) {
     left /= base;
     at += 1;
   }
-  const text = left >= 100 ? Math.round(left).toLocaleString("en") : plain(digits).format(left);
+  const text = shown(left).toLocaleString("en");
   return units[at] ? `${text} ${units[at]}` : text;
 }
 

@@ -99,9 +99,11 @@ export function Menu({ label, name, items, onPick, id, icon, end, up, hint, ...r
               tabIndex={-1}
               onClick={() => pick(item)}
             >
-              <span class="tvl-popup-icon">
-                {item.checked ? <Icon name="check" /> : item.icon ? <Icon name={item.icon} /> : null}
-              </span>
+              {(radio || item.icon) && (
+                <span class="tvl-popup-icon">
+                  {item.checked ? <Icon name="check" /> : item.icon ? <Icon name={item.icon} /> : null}
+                </span>
+              )}
               <span class="tvl-popup-text">
                 <span>{item.label}</span>
                 {(item.off || item.note) && <small>{item.off || item.note}</small>}

@@ -32,11 +32,21 @@ export function ParamField(props: Props) {
 
 function Control(props: Props) {
   const { param, value, onChange, id, wrong } = props;
-  if (param.kind === "bool") return <input id={id} type="checkbox" checked={!!value} onChange={(e) => onChange(e.currentTarget.checked)} />;
+  if (param.kind === "bool")
+    return <input id={id} type="checkbox" checked={!!value} onChange={(e) => onChange(e.currentTarget.checked)} />;
   if (param.kind === "axes") return <Axes {...props} />;
-  if (param.kind === "choice") return <Select choices={param.choices} at={place(param.choices, value)} empty="choose" onChange={onChange} id={id} />;
+  if (param.kind === "choice")
+    return <Select choices={param.choices} at={place(param.choices, value)} empty="choose" onChange={onChange} id={id} />;
   if (param.kind === "text")
-    return <input id={id} type="text" aria-invalid={wrong} value={String(value ?? "")} onInput={(e) => onChange(e.currentTarget.value)} />;
+    return (
+      <input
+        id={id}
+        type="text"
+        aria-invalid={wrong}
+        value={String(value ?? "")}
+        onInput={(e) => onChange(e.currentTarget.value)}
+      />
+    );
   return <Stepper {...props} />;
 }
 
@@ -51,7 +61,12 @@ interface SelectProps {
 
 function Select({ choices, at, empty, id, onChange }: SelectProps) {
   return (
-    <select id={id} aria-label={at < 0 ? empty : undefined} value={String(at)} onChange={(e) => onChange(choices[Number(e.currentTarget.value)]?.value)}>
+    <select
+      id={id}
+      aria-label={at < 0 ? empty : undefined}
+      value={String(at)}
+      onChange={(e) => onChange(choices[Number(e.currentTarget.value)]?.value)}
+    >
       {at < 0 && <option value="-1">{empty}</option>}
       {choices.map((c, i) => (
         <option key={i} value={String(i)} disabled={c.sign === "x"} class={c.sign && `tvl-tone-${signTone(c.sign)}`}>

@@ -1,0 +1,50 @@
+"""What a person does in a lab whose speed is measured: the same steps, each time with other numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Step:
+    """`action` of the actions list on the row `id`, with a value for its first field, or as it is offered."""
+
+    action: str
+    id: str
+    value: int | None = None
+
+
+@dataclass(frozen=True)
+class Work:
+    """An operator of the catalogue, and schedules for it of the same form."""
+
+    name: str
+    shape: dict[str, Any]
+    factors: tuple[tuple[int, int], ...]
+    columns: str  # the loop that becomes vectors
+    rows: str
+    sums: str
+    stage: str
+    data: str
+
+    def steps(self, rows: int, columns: int) -> Iterator[Step]:
+        """One schedule: ten steps."""
+        yield Step("split", self.rows, rows)
+        yield Step("split", self.columns, columns)
+        yield Step("inward", f"{self.rows}.inner")
+        yield Step("vectorize", f"{self.columns}.inner")
+        yield Step("parallel", f"{self.rows}.outer")
+        yield Step("split", self.sums, 3 if self.name == "conv2d" else 4)
+        yield Step("unroll", f"{self.sums}.inner")
+        yield Step("unroll", f"{self.rows}.inner")
+        yield Step("cache_read", self.data)
+        yield Step("compute_at", f"{self.data}.local")
+
+
+WORKS = (
+    Work("matmul", {"m": 512, "n": 512, "k": 512}, ((32, 16), (16, 32), (8, 64), (64, 8), (4, 128)),
+         "C.j", "C.i", "C.k", "C", "A"),
+    Work("conv2d", {}, ((16, 8), (8, 14), (4, 28), (2, 16), (32, 4)), "conv.x", "conv.f", "conv.rc", "conv", "data"),
+)  # fmt: skip
