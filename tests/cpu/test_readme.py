@@ -62,3 +62,23 @@ def test_the_calls_it_names_are_there():
     named |= {("trace", x) for x in re.findall(r"Trace\.(\w+)|s\.trace\.(\w+)", listed) for x in x if x}
     there = {"tvmlab": tvmlab, "te": te, "s": s, "trace": s.trace, "module": module}
     assert len(named) > 20 and [n for n in sorted(named) if not hasattr(there[n[0]], n[1])] == []
+
+
+def test_what_it_says_of_the_lab_is_there(tmp_path):
+    """Its calls, with the arguments that it gives them, on a matrix product."""
+    said = README[README.index("## The Schedule Lab") : README.index("What else there is to ask")]
+    from tvmlab import te
+
+    A, B = (te.placeholder((16, 16), name=n) for n in "AB")
+    k = te.reduce_axis((0, 16), name="k")
+    C = te.compute((16, 16), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    s = te.create_schedule(C.op)
+    known = {"tvmlab": tvmlab, "A": A, "B": B, "C": C, "s": s, "f": print, "path": tmp_path / "lab.html"}
+    known["lab"] = lab = tvmlab.Lab(s, [A, B, C])
+    known["a"] = known["b"] = lab.run()
+    calls = re.findall(r"`((?:tvmlab|lab|s)\.\w+(?:\(.*?\)| = \d))`", said)
+    assert len(calls) >= 8
+    for call in calls:
+        exec(call.replace("lab.step = 3", "lab.step = 1"), dict(known))
+    assert lab.step == 1 and "%%schedule --live" in said
+    lab.close()

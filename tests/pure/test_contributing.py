@@ -141,6 +141,70 @@ except tvmlab.LabError as error:
     assert "3 lines 42.0" in out and "there is no target `line`" in out and "lines" in out.splitlines()[-1]
 
 
+RECIPE = '''
+from __future__ import annotations
+
+from ...schedule.state import Stage, State
+from . import Steps, Value, data_loops, mark, split
+
+LABEL = "in blocks"
+VALUES = (Value("size", "size of a block", 4),)
+
+
+def steps(state: State, stage: Stage, size: int) -> Steps:
+    """for i: S   ->   for io: for ii in range(size): S"""
+    (i,) = data_loops(state, stage, 1, LABEL)[-1:]
+    (_, ii), _ = yield split(stage, i, size)
+    yield mark("unroll", stage, ii)
+'''
+
+
+def test_a_recipe_is_one_file(copy):
+    (copy.folder / "face" / "recipes" / "in_blocks.py").write_text(RECIPE)
+    out = copy("""
+lab = tvmlab.Lab(s, [A, C])
+(item,) = [a for a in lab.actions()["items"] if a["name"] == "recipe:in-blocks"]
+print(item["sign"], item["label"], [p["label"] for p in item["params"]])
+lab.apply("recipe:in-blocks", "C", size=2)
+print(lab.code)
+print(lab.step, lab.undo().step)
+""")
+    assert "+ in blocks ['size of a block']" in out
+    assert "s[C].split(i, factor=2)" in out and "s[C].unroll(i_inner)" in out and out.rstrip().endswith("2 0")
+
+
+PICTURE = '''
+from .svg import Svg
+
+LABEL = "Steps"
+
+
+def draw(subject):
+    svg = Svg(80, 20, "steps")
+    svg.text(0, 12, f"{len(subject.trace)} steps")
+    table = {"title": "Steps", "head": ["steps"], "rows": [[str(len(subject.trace))]]}
+    return {"kind": "steps", "svg": str(svg), "table": table, "about": "How many steps there are.", "how": ""}
+'''
+
+
+def test_a_picture_is_one_file_and_its_place_in_the_order(copy):
+    folder = copy.folder / "view" / "pictures"
+    (folder / "steps.py").write_text(PICTURE)
+    order = folder / "__init__.py"
+    text = re.sub(r"(?m)^(KINDS = .*)\)", r'\1, "steps")', order.read_text())
+    assert '"steps")' in text
+    order.write_text(text)
+    out = copy("""
+from tvmlab.lab.requests import answer
+lab = tvmlab.Lab(s, [A, C])
+print(answer(lab, {"seq": 1, "kind": "picture"})["data"][-1])
+print(lab.picture("steps"))
+print([p["kind"] for p in lab.saved()["pictures"]][-1])
+""")
+    assert "{'kind': 'steps', 'label': 'Steps'}" in out and "Steps\n  steps\n  0\n" in out
+    assert out.rstrip().endswith("steps")
+
+
 def test_the_map_has_every_folder():
     rows = re.findall(r"^\| [\w, ]+ \| (.*?) \|", GUIDE, re.M)
     named = {name for row in rows for name in re.findall(r"`(?:tvmlab/)?(\w+)(?:/|\.py)?`", row)}

@@ -249,6 +249,17 @@ def test_expressions_over_loops_of_the_schedule_follow_them():
     assert text(s, [A, B, C]) == before
 
 
+def test_equal_steps_with_expressions_have_the_same_key_whatever_their_ids():
+    s, A, B, C, k = matmul(64)
+    keys = []
+    for _ in range(2):  # the second time as another branch, whose steps have other ids
+        s.history.jump(0)
+        io, ii = s[C].split(C.op.axis[0], 16)
+        s[C].set_store_predicate(io.var.equal(0))
+        keys.append(s.history.key_at(2))
+    assert keys[0] == keys[1] and len(s.history.branches) == 2
+
+
 def test_move():
     s, args, axes = tiled()
     d = s.history
@@ -261,6 +272,18 @@ def test_move():
     assert "comes after this step" in d.entry("e4").reason
     d.move("e2", 0)
     assert not parked(d)
+
+
+def test_a_move_over_the_cursor_leaves_the_other_steps_in_force_or_undone():
+    s, args, axes = tiled()
+    d = s.history
+    d.jump(1)
+    d.move("e2", 0)  # it was undone, and joins the first
+    assert [e.id for e in d.entries[: d.cursor]] == ["e2", "e1"] and len(s.trace) == 2
+    d.move("e2", 3)  # it was in force, and goes behind one that is undone
+    assert [e.id for e in d.entries[: d.cursor]] == ["e1"]
+    d.move("e1", 0)
+    assert [e.id for e in d.entries[: d.cursor]] == ["e1"]
 
 
 def test_retry_says_what_is_still_wrong():

@@ -143,6 +143,8 @@ DAMAGED = {
     "no branches": lambda x: x | {"branches": []},
     "a cursor of text": lambda x: x | {"cursor": "end"},
     "slots of numbers": lambda x: x | {"slots": {"e1": [3]}},
+    "a branch with a step twice": lambda x: x | {"branches": [x["branches"][0] | {"steps": [0, 0]}]},
+    "two branches of one id": lambda x: x | {"branches": [x["branches"][0], x["branches"][0]]},
     "a schema of text": lambda x: x | {"schema": "one"},
 }
 
@@ -153,6 +155,16 @@ def test_a_damaged_file_is_refused(how):
     with pytest.raises(LabError) as refused:
         Document.from_json(DAMAGED[how](copy.deepcopy(data)))
     assert "Traceback" not in str(refused.value) and len(str(refused.value)) < 400
+
+
+def test_new_steps_have_new_ids_whatever_the_file_says():
+    data = json.loads(json.dumps(saved()[0].to_json())) | {"made": 0}
+    d = Document.from_json(data)
+    there = {e.id for b in d.branches for e in b.entries} | {b.id for b in d.branches}
+    made = d.branch()
+    stage = d.schedule.state.in_order[-1]
+    d.apply("unroll", {"stage": stage.index, "var": stage.leaves[-1]})
+    assert not {made.id, d.entries[-1].id} & there
 
 
 ODD = {

@@ -72,6 +72,27 @@ def lab(browser, lab_server, request):
         yield it
 
 
+@pytest.fixture(scope="module")
+def shared(browser, lab_server, request):
+    """One notebook with one kernel for all tests of a file, on a page that is wide enough for three columns."""
+    from tests.ui.browser import tab
+
+    with tab(browser, lab_server, request.module.__name__.rpartition(".")[2]) as it:
+        it.page.set_viewport_size({"width": 1560, "height": 1000})
+        it.open("book.ipynb", ["", "", ""])
+        it.command("application:toggle-left-area")
+        yield it
+
+
+@pytest.fixture
+def book(shared):
+    """The shared notebook; after each test the console is clean and nothing was asked of outside."""
+    yield shared
+    shared.check()
+    shared.errors.clear()
+    shared.expected.clear()
+
+
 @pytest.fixture
 def notebook7(browser, notebook_server, request):
     """The same on Notebook 7."""

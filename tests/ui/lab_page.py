@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-STEP = re.compile(r"^(?:start|steps? (\d+)(?: to (\d+))?)")
+from tests.ui.browser import FIND
 
 
 class LabPage:
@@ -51,6 +51,14 @@ class LabPage:
         code = "rows => rows.map(row => row.dataset.id)"
         return self.root.locator("[role=treeitem][aria-selected=true]").evaluate_all(code)
 
+    def chips(self, loop: str) -> list[str]:
+        """What is written behind a row."""
+        return self.row(loop).locator(".tvl-t-chip").all_inner_texts()
+
+    def refusals(self) -> int:
+        """How many cards say why not."""
+        return self.root.locator(".tvl-card").count()
+
     def action(self, name: str) -> Any:
         return self.root.locator(f"[data-action={json.dumps(name)}]")
 
@@ -61,21 +69,25 @@ class LabPage:
         found = self.root.get_by_role("dialog")
         return found.filter(has=self.page.get_by_role("heading", name=title)) if title else found
 
+    def film(self) -> Any:
+        return self.root.get_by_role("listbox", name="Steps", exact=True)
+
+    def frame(self, step: int) -> Any:
+        """The frame of a step; of folded ones the last step's."""
+        return self.film().locator(f'[role=option][id$="-step-{step}"]')
+
     def frames(self) -> list[str]:
         """The film strip, in words."""
-        return self.root.get_by_role("listbox", name="Steps", exact=True).get_by_role("option").evaluate_all(NAMES)
+        return [" ".join(text.split()) for text in self.film().get_by_role("option").all_inner_texts()]
 
     def at(self) -> int:
         """The step that is looked at."""
-        name = self.root.locator("[role=option][aria-current=step]").get_attribute("aria-label") or ""
-        found = STEP.match(name)
-        assert found, name
-        return int(found[2] or found[1] or 0)
+        name = self.film().locator("[aria-current=step]").get_attribute("id") or ""
+        return int(name.rpartition("-")[2])
 
     def arrive(self, step: int) -> None:
         """Waits until the lab looks at a step."""
-        name = f'="{"start" if step == 0 else f"step {step}"}"' if step == 0 else f'^="step {step},"'
-        self.root.locator(f"[role=option][aria-current=step][aria-label{name}]").wait_for()
+        self.frame(step).and_(self.root.locator("[aria-current=step]")).wait_for()
 
     def loops(self) -> str:
         """The text of the code pane, as far as it is drawn."""
@@ -95,8 +107,7 @@ class LabPage:
 
     def focus(self) -> str:
         """Name of the pane that has the focus; "" when it is outside."""
-        code = "root => root.contains(document.activeElement) ? document.activeElement.closest('[data-pane]')?.dataset.pane ?? '?' : ''"
-        return self.root.evaluate(code)
+        return self.root.evaluate(FOCUS)
 
     def checked(self) -> Any:
         """The row of the newest run, once it is done and was right."""
@@ -105,7 +116,58 @@ class LabPage:
         return row
 
 
-NAMES = "all => all.map(one => one.getAttribute('aria-label'))"
+SET = f"""([path, cells]) => {{
+  const book = ({FIND})(path).content;
+  cells.forEach((text, n) => book.model.cells.get(n)?.sharedModel.setSource(text));
+}}"""
+CLEAR = f"path => {{ for (const cell of ({FIND})(path).content.model.cells) cell.outputs?.clear(); }}"
+SOURCES = f"path => [...({FIND})(path).content.model.cells].map(cell => cell.sharedModel.getSource())"
+MATMUL = """import tvmlab
+from tvmlab import te
+A = te.placeholder((64, 64), name="A")
+B = te.placeholder((64, 64), name="B")
+k = te.reduce_axis((0, 64), name="k")
+C = te.compute((64, 64), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+s = te.create_schedule(C.op)
+lab = tvmlab.Lab(s, [A, B, C])"""
+STEPS = """
+lab.apply("tile", "C.i", "C.j", 16, 16)
+lab.apply("split", "C.k", factor=8)
+lab.apply("vectorize", "C.j.inner")
+lab.apply("parallel", "C.i.outer")"""
+
+
+def show(tab: Any, code: str, by: str = "mouse") -> LabPage:
+    """The lab that this code makes as `lab`, in the first cell of an open notebook whose cells were emptied."""
+    tab.page.evaluate(CLEAR, tab.path)
+    tab.page.evaluate(SET, [tab.path, [code + "\nlab", "", ""]])
+    tab.run(0)
+    page = LabPage(tab, by).wait()
+    page.root.scroll_into_view_if_needed()
+    return page
+
+
+def fill_cell(tab: Any, cell: int, text: str) -> None:
+    """Replaces the text of a cell, as a person does who types or pastes."""
+    tab.page.evaluate(SET, [tab.path, sources(tab)[:cell] + [text]])
+
+
+def sources(tab: Any) -> list[str]:
+    """The text of every cell."""
+    found: list[str] = tab.page.evaluate(SOURCES, tab.path)
+    return found
+
+
+FOCUS = """root => {
+  const now = document.activeElement;
+  return root.contains(now) ? now.closest('[data-pane]')?.dataset.pane ?? '?' : '';
+}"""
+
+
+def field(form: Any, label: str) -> Any:
+    """Where the value of that name is typed or picked."""
+    name = re.compile(rf"^{re.escape(label)}(?![\w.])")
+    return form.get_by_role("textbox", name=name).or_(form.get_by_role("combobox", name=name))
 
 
 class Hands:
@@ -140,7 +202,7 @@ class Mouse(Hands):
     def fill(self, form: Any, values: dict[str, Any]) -> None:
         for label, value in values.items():
             self.act()
-            form.get_by_label(label, exact=True).fill(str(value))
+            field(form, label).fill(str(value))
 
     def start(self, operator: str = "", values: dict[str, Any] | None = None) -> None:
         drawer = self.lab.drawer("What to schedule")
@@ -178,7 +240,7 @@ class Mouse(Hands):
         self.click(self.lab.root.get_by_role("menuitem", name=re.compile(rf"^{drawer}\b")))
 
     def runs(self) -> None:
-        self.open("Runs")
+        self.click(self.lab.pane("header").locator(".tvl-time"))
 
     def press(self, name: str) -> None:
         """A button of the drawer."""
@@ -188,8 +250,16 @@ class Mouse(Hands):
         self.click(self.lab.drawer().get_by_role("button", name="Close"))
 
     def back_to(self, step: int) -> None:
-        self.click(self.lab.root.locator(f'[role=option][aria-label^="step {step},"]'))
+        self.click(self.lab.frame(step))
         self.lab.arrive(step)
+
+    def to_the_end(self) -> None:
+        self.click(self.lab.film().get_by_role("option").last)
+
+    def compare(self) -> None:
+        """The newest run with the pinned one."""
+        self.click(self.lab.button("Compare", "history"))
+        self.press("Compare")
 
     def edit(self, values: dict[str, Any]) -> None:
         """Changes the step that is looked at."""
@@ -225,8 +295,9 @@ class Keyboard(Hands):
 
     def choose(self, *loops: str) -> None:
         if self.lab.focus() != "tree":
-            self.into("tree")
-        self.act()
+            self.into("tree")  # F6 and the arrows lead to one place: one act
+        else:
+            self.act()
         rows = self.lab.rows()
         self.page.keyboard.press("Home")
         self.focused(self.lab.row(rows[0]))
@@ -234,7 +305,10 @@ class Keyboard(Hands):
             self.page.keyboard.press("ArrowDown")
         self.focused(self.lab.row(loops[0]))
         for loop in loops[1:]:
-            raise NotImplementedError(loop)
+            self.act()
+            for _ in range(rows.index(loop) - rows.index(loops[0])):
+                self.page.keyboard.press("Control+ArrowDown")
+            self.page.keyboard.press("Space")
         self.lab.settle()
 
     def take(self, action: str, values: dict[str, Any] | None = None) -> None:
@@ -262,12 +336,12 @@ class Keyboard(Hands):
 
     def fill(self, form: Any, values: dict[str, Any]) -> None:
         for label, value in values.items():
-            field = form.get_by_label(label, exact=True)
-            for _ in range(8):
-                if field.evaluate("field => field === document.activeElement"):
+            wanted = field(form, label)
+            for _ in range(40):
+                if wanted.evaluate("field => field === document.activeElement"):
                     break
                 self.page.keyboard.press("Tab")
-            self.focused(field)
+            self.focused(wanted)
             self.page.keyboard.press("ControlOrMeta+a")
             self.type(str(value))
 
@@ -313,7 +387,8 @@ class Keyboard(Hands):
         self.key("y")
 
     def open(self, drawer: str) -> None:
-        self.into("header")
+        if self.lab.focus() != "header":
+            self.into("header")
         self.button(self.lab.button("More"))
         items = self.lab.root.get_by_role("menuitem")
         self.focused(items.first)
@@ -334,7 +409,10 @@ class Keyboard(Hands):
         self.key("Enter")
 
     def runs(self) -> None:
-        self.open("Runs")
+        if self.lab.focus() != "header":
+            self.into("header")
+            self.lab.acts -= 1  # F6 and the arrows lead to one place
+        self.button(self.lab.pane("header").locator(".tvl-time"))
 
     def press(self, name: str) -> None:
         button = self.lab.drawer().get_by_role("button", name=re.compile(rf"^\W*{re.escape(name)}$"))
@@ -357,9 +435,18 @@ class Keyboard(Hands):
             self.page.keyboard.press("[")
             self.lab.arrive(now - 1)
 
+    def to_the_end(self) -> None:
+        self.key("Escape")  # closes what was edited; the focus stays inside
+        self.lab.root.locator("form.tvl-stepbar").wait_for(state="detached")
+        self.key("}")
+
+    def compare(self) -> None:
+        self.open("Compare")
+        self.press("Compare")
+
     def edit(self, values: dict[str, Any]) -> None:
         self.into("history")
-        self.focused(self.lab.root.get_by_role("listbox", name="Steps", exact=True))
+        self.focused(self.lab.film())
         self.key("Enter")
         form = self.lab.root.locator("form.tvl-stepbar")
         form.wait_for()

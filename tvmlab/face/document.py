@@ -244,7 +244,7 @@ class Document:
         return done
 
     def _place(self, cursor: Any) -> int:
-        if not isinstance(cursor, int) or not 0 <= cursor < len(self.points):
+        if type(cursor) is not int or not 0 <= cursor < len(self.points):
             raise ScheduleValueError("no-such-place", f"there are {len(self.points) - 1} steps, no place {cursor!r}")
         return cursor
 
@@ -280,9 +280,10 @@ class Document:
 
     @changes
     def move(self, id: str, to: int) -> None:
-        """Put a step at position `to` (from 0) of the branch. Refused where it does not apply itself."""
+        """Put a step at position `to` (from 0) of the branch: in force or undone, as its place there says; the others
+        stay in force or undone. Refused where it does not apply itself."""
         at, entry = self.index(id), self.entry(id)
-        if not isinstance(to, int) or not 0 <= to < len(self.entries):
+        if type(to) is not int or not 0 <= to < len(self.entries):
             raise ScheduleValueError("no-such-place", f"there is no place {to!r}: there are {len(self.entries)} steps")
         rest = [*self.entries[:at], *self.entries[at + 1 :]]
         first = min(at, to)
@@ -290,7 +291,7 @@ class Document:
         if not entry.parked:
             before, points = replayed(self.known, entries[:first], entries[first:to], self.points[first], self._missing)
             taken(self.known, entry, points[-1], self._missing(before))
-        self._put(entries, self.cursor, first)
+        self._put(entries, history_edit.cursor_after_move(self.cursor, at, to), first)
 
     @changes
     def retry(self, id: str) -> None:
@@ -405,10 +406,10 @@ class Document:
 
     def _missing(self, before: Sequence[Entry], undone: bool = False) -> Callable[..., LabError]:
         """What is said of what is not there, where `before` are the steps in force."""
-        others = {e.id: b.name for b in self.branches for e in b.entries}
 
         def missing(ref: Ref, called: str = "") -> LabError:
             label = self.known.slots.label(ref) or called
+            others = {e.id: b.name for b in self.branches for e in b.entries}
             return history_edit.missing(ref, label, before, self.current.entries, self.known.steps, others, undone)
 
         return missing

@@ -198,7 +198,7 @@ def _anonymous(v: Any, place: Mapping[str, str], table: Table) -> Any:
         return [_anonymous(x, place, table) for x in v]
     if isinstance(v, Mapping):
         if "object" in v:
-            return [_text(table.objects[v["object"]]), [ref for _, ref in v.get("loops", ())]]
+            return [_text(table.objects[v["object"]]), [_anonymous(ref, place, table) for _, ref in v.get("loops", ())]]
         return {k: _anonymous(x, place, table) for k, x in v.items()}
     id = made_by(v) if isinstance(v, str) else ""
     return place[id] + v[len(id) :] if id in place else v

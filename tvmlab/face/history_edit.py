@@ -81,6 +81,12 @@ def stage_called(state: State, name: str) -> Stage:
     return made
 
 
+def cursor_after_move(cursor: int, at: int, to: int) -> int:
+    """The cursor once the step at `at` stands at `to`: every other step is as before, in force or undone."""
+    others = cursor - (at < cursor)  # in force
+    return others + (to < others or to == others and at < cursor)
+
+
 # ---------------------------------------------------------------- what became of it
 
 

@@ -130,11 +130,11 @@ def _history(data: Mapping[str, Any]) -> Document:
     document.known.slots.of = {str(e): [(str(k), str(n)) for k, n in slots] for e, slots in data["slots"].items()}
     document.seconds = {str(k): float(v) for k, v in data["seconds"].items()}
     document.extra = {k: v for k, v in data.items() if k not in TOP or k == "schema"}
-    document.made = int(data["made"])
     entries = [_entry(item) for item in data["steps"]]
     gone = [Entry(str(id), "", {}, code=str(code)) for id, code in data.get("gone", {}).items()]
     document.known.entries([*gone, *entries])
     document.branches = [_branch(item, entries) for item in data["branches"]]
+    document.made = _made(data["made"], document.branches, [*gone, *entries])
     document.current = next((b for b in document.branches if b.id == data["current"]), document.branches[0])
     document.cursor = _within(data["cursor"], document.current)
     document.given = _given(data["schema"], document)
@@ -170,8 +170,20 @@ def _branch(item: Mapping[str, Any], entries: list[Entry]) -> Branch:
     if not all(isinstance(n, int) and 0 <= n < len(entries) for n in numbers):
         raise _damaged(f"branch {item['name']!r} has steps that are not there")
     made = Branch(str(item["id"]), str(item["name"]), tuple(entries[n] for n in numbers))
+    if len({e.id for e in made.entries}) < len(made.entries):
+        raise _damaged(f"branch {made.name!r} has a step twice")
     made.cursor = _within(item["cursor"], made)
     return made
+
+
+def _made(said: Any, branches: list[Branch], entries: list[Entry]) -> int:
+    """How many ids were given out, whatever the file says of it: the next one must be new."""
+    ids = [b.id for b in branches]
+    if len(set(ids)) < len(ids):
+        raise _damaged("two of its branches have the same id")
+    numbers = [e.group.rpartition("#")[2] for e in entries]
+    found = [re.fullmatch(r"[a-z](\d{1,9})", id) for id in (*ids, *(e.id for e in entries), *numbers)]
+    return max(int(said), *(int(x[1]) for x in found if x is not None), 0)
 
 
 def _within(cursor: Any, branch: Branch) -> int:

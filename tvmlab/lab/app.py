@@ -26,6 +26,8 @@ from ..face.handle import Schedule
 from ..face.verdict import arguments
 from ..schedule.trace import Trace
 from ..view import actions, acts, frame, payload, pictures, sources, steps, still, story
+from ..view.runs import OVER, ended
+from ..view.shown import Shown
 from . import magic, panel, requests, saving, selecting, workloads
 from .heading import heading
 from .later import Later
@@ -70,15 +72,23 @@ class Lab:
         self._unobserve: Callable[[], None] = lambda: None
         self._quiet = False  # an act of this lab is on: what it changes is sent at its end
         self.screen = Screen(self)
+        self._awaited: set[str] = set()  # runs whose end is said
         self.workload = ""  # its name in the catalogue
         self.kernel: dict[str, Any] | None = None  # of the gallery: name and shape, for its NumPy reference
         if self.starts:
             self.workload, self.kernel = FIRST["name"], FIRST
-        self.runs = Runs(changed=lambda: self.later.soon(self._runs_changed))
+        self.runs = self._made_runs()
         self._open(Document.of(schedule), args)
         self.selection = selecting.first(self.schedule.state)
         LABS[self.id] = self
         magic.here()
+
+    def _made_runs(self) -> Runs:
+        """Their thread does not keep the lab alive; it ends with the lab."""
+        me = weakref.ref(self)
+        made = Runs(changed=lambda: lab.later.soon(lab._runs_changed) if (lab := me()) is not None else None)
+        weakref.finalize(self, made.close_soon).atexit = False
+        return made
 
     def _open(self, document: Document, args: Sequence[Any] | None) -> None:
         """Look at this document from now on."""
@@ -218,16 +228,19 @@ class Lab:
         steps = [e for e in self.document.entries[: self.step] if not e.parked]
         title = f"step {self.step}" if steps else "start"
         chosen = {"target": self.target, "kernel": self.kernel, **(options or {})}
-        return self.runs.run(self.schedule.trace, title, self.step_id, chosen, self.args)
+        found = self.runs.run(self.schedule.trace, title, self.step_id, chosen, self.args)
+        self._awaited.add(found)
+        return found
 
     def pin(self, run: str = "") -> None:
         """Keep this schedule (or a run's) to compare with."""
         self.runs.pin(run or self.start_run())
         self.say("Pinned: run another step and compare.")
 
-    def compare(self, a: str, b: str, wait: bool = False) -> payload.Comparison | None:
-        """Two runs again, in turns, side by side: is `b` faster, and why."""
-        self.runs.compare(a, b, self.machine)
+    def compare(self, a: str | payload.Run, b: str | payload.Run, wait: bool = False) -> payload.Comparison | None:
+        """Two runs, as `run` returns them or by their ids, again, in turns, side by side: is `b` faster, and why."""
+        first, second = (x if isinstance(x, str) else x["id"] for x in (a, b))
+        self.runs.compare(first, second, self.machine)
         if wait:
             self.runs.wait()
         return self.runs.payload()["comparison"]
@@ -269,6 +282,10 @@ class Lab:
             warnings.warn(f"{getattr(f, '__name__', f)}, which observes {self.name}, failed: {e!r}", stacklevel=4)
 
     def _runs_changed(self) -> None:
+        over = [r for r in self.runs.payload()["rows"] if r["id"] in self._awaited and r["state"] in OVER]
+        for row in over:
+            self._awaited.discard(row["id"])
+            self.say(*ended(row))
         self.screen.runs_changed()
         panel.changed()
 
@@ -277,8 +294,9 @@ class Lab:
     def head(self) -> payload.Head:
         return heading(self)
 
-    def history(self) -> payload.History:
-        return steps.history(self.document, self.seconds())
+    def history(self, whole: bool = True) -> payload.History:
+        """`whole=False`: without the numbers of places that nobody has looked at, for which loops had to be made."""
+        return steps.history(self.document, self.seconds(), whole)
 
     def seconds(self) -> dict[str, float]:
         """The last measured time after each step, by its id ("" for the start); of what has changed since, none."""
@@ -303,6 +321,10 @@ class Lab:
             "actions": self.actions(), "runs": self.runs.payload(), "message": self.said,
             "story": story.story(self.document),
         }  # fmt: skip
+
+    def picture(self, kind: str = "graph") -> Shown:
+        """One of the lab's pictures, as a cell shows it: graph, relations, metrics, roofline."""
+        return Shown(pictures.picture(kind, self.subject()))
 
     def subject(self) -> pictures.Subject:
         """What pictures are of."""

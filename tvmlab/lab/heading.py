@@ -43,7 +43,8 @@ def measured(rows: Sequence[payload.Run]) -> tuple[str, str, str]:
     row = next((r for r in rows if r["state"] == "done" and not r["stale"] and r["seconds"]), None)
     if row is None or not row["seconds"]:
         return "not run", "", ""
-    spread = f"±{50 * row['spread'] / row['seconds']:.2g} %" if row["spread"] is not None else ""
+    part = 50 * (row["spread"] or 0.0) / row["seconds"]
+    spread = "" if row["spread"] is None else f"±{part:.0f} %" if part >= 10 else f"±{part:.2g} %"
     naive = row.get("naive")
     return duration(row["seconds"]), spread, f"{naive / row['seconds']:.3g}x naive" if naive else ""
 

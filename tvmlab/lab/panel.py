@@ -97,7 +97,7 @@ def _answer(data: dict[str, Any]) -> dict[str, Any]:
     acted = LABS.get(str(data.get("lab", "")))
     if acted is None:
         raise LabError("no-such-lab", f"this kernel has no lab {data.get('lab')!r}", legal=sorted(LABS))
-    asked: Any = data.get("request") or {}
+    asked: Any = data.get("request")
     return {"reply": requests.answer(acted, asked)}
 
 

@@ -34,17 +34,49 @@ def handles(kind: str) -> Callable[[Handler], Handler]:
 
 
 def answer(lab: Any, request: Request) -> Reply:
-    """The reply to a request, whatever happens."""
-    seq, kind = request.get("seq", -1), request.get("kind", "")
+    """The reply to a request, whatever it holds and whatever happens."""
+    seq = request.get("seq", -1) if isinstance(request, dict) else -1
     try:
-        if kind not in HANDLERS:
-            raise LabError("no-such-request", f"this lab does not know {kind!r}", hint="reload the page")
-        return {"re": seq, "ok": True, "data": HANDLERS[kind](lab, request), "card": None}
+        kind = _kind(request)
+        return {"re": seq, "ok": True, "data": HANDLERS[kind](lab, _Fields(request)), "card": None}
     except LabError as e:
         return {"re": seq, "ok": False, "data": None, "card": card(e)}
     except Exception as e:  # a fault of ours: shown where it happened, with what a report needs
         found = LabError("internal", f"{type(e).__name__}: {e}", hint=traceback.format_exc())
         return {"re": seq, "ok": False, "data": None, "card": card(found)}
+
+
+FIELDS: dict[str, type] = {  # of a request, where it has them
+    "act": dict, "ids": list, "step": str, "cursor": int, "to": int, "text": str, "what": str, "values": dict,
+    "sure": bool,
+}  # fmt: skip
+CALLED = {dict: "a record", list: "a list of names", str: "text", int: "a number", bool: "true or false"}
+
+
+def _kind(request: Any) -> str:
+    """The kind of a request, whose fields are as `payload.Request` says."""
+    kind = request.get("kind", "") if isinstance(request, dict) else ""
+    if not isinstance(kind, str) or kind not in HANDLERS:
+        raise LabError("no-such-request", f"this lab does not know {kind!r}", hint="reload the page")
+    for name, wanted in FIELDS.items():
+        if name in request and not _fits(request[name], wanted):
+            raise LabError("request-field", f"{kind}: `{name}` must be {CALLED[wanted]}, not {request[name]!r:.80}")
+    return kind
+
+
+class _Fields(dict[str, Any]):
+    """A request, of which a handler takes what it needs."""
+
+    def __missing__(self, name: str) -> Any:
+        raise LabError("request-field", f"{self['kind']}: `{name}` is missing")
+
+
+def _fits(value: Any, wanted: type) -> bool:
+    if isinstance(value, bool):
+        return wanted is bool
+    if wanted is list:
+        return isinstance(value, list) and all(isinstance(x, str) for x in value)
+    return isinstance(value, wanted)
 
 
 # ---------------------------------------------------------------- acting
@@ -102,17 +134,15 @@ def _document(kind: str) -> Callable[[Callable[[Document, Request], Any]], Handl
 
 @_document("undo")
 def undo(document: Document, request: Request) -> str:
-    if document.cursor == 0:
+    if not document.undo():
         return "There is nothing to undo."
-    document.undo()
     return f"Back at step {document.cursor}."
 
 
 @_document("redo")
 def redo(document: Document, request: Request) -> str:
-    if document.cursor == len(document.entries):
+    if not document.redo():
         return "There is nothing to redo."
-    document.redo()
     return f"Step {document.cursor} again."
 
 
@@ -216,7 +246,7 @@ def verdict(lab: Any, request: Request) -> Any:
 @handles("explain")
 def explain(lab: Any, request: Request) -> Any:
     """`what`="drops": where the dragged row `ids[0]` may go."""
-    return drops.targets(lab.schedule, request["ids"][0])
+    return drops.targets(lab.schedule, next(iter(request["ids"]), ""))
 
 
 @handles("frame")
@@ -302,6 +332,8 @@ def pin(lab: Any, request: Request) -> None:
 
 @handles("compare")
 def compare(lab: Any, request: Request) -> None:
+    if len(request["ids"]) != 2:
+        raise LabError("request-field", f"two runs are compared, not {len(request['ids'])}")
     lab.compare(*request["ids"])
 
 

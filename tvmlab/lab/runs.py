@@ -189,6 +189,11 @@ class Runs:
         if self._own is None:
             leave(self)
 
+    def close_soon(self) -> None:
+        """The same, in a thread of its own: for a garbage collector, which may hold whatever lock `close` needs."""
+        if not self._closed:
+            threading.Thread(target=self.close, daemon=True).start()
+
     # ------------------------------------------------------------ two side by side
 
     def compare(self, a: str, b: str, machine: Any = None) -> None:
@@ -294,12 +299,20 @@ class Runs:
 
     def seconds_of(self, trace: Trace) -> float | None:
         """The last measured time of a trace, wherever it stood."""
+        with self._lock:
+            done = [r for r in self._rows if r["state"] == "done" and self._may_be(r, trace)]
+        if not done:
+            return None
         try:
             key = fingerprint(trace)
         except LabError:  # it cannot be saved, so it was not run either
             return None
-        with self._lock:
-            return next((r["seconds"] for r in self._rows if r["trace"] == key and r["state"] == "done"), None)
+        return next((r["seconds"] for r in done if r["trace"] == key), None)
+
+    def _may_be(self, row: Run, trace: Trace) -> bool:
+        """Only then a fingerprint is worth its time: after each act it is asked of each place of the history."""
+        found = self._traces.get(row["id"])
+        return found is None or len(found[0]) == len(trace)
 
     def trace(self, id: str) -> Trace | None:
         """The trace of a run; None for one of an earlier session."""

@@ -42,6 +42,17 @@ def from_data(kind: Any, data: Any, name: str) -> Any:
     saved = data.get("save") if isinstance(data, dict) else None
     if not isinstance(saved, dict) or "document" not in saved:
         raise FileError("lab-file", f"{name} holds no lab", hint="lab.save(path) writes one")
+    try:
+        lab = _lab(kind, saved)
+        lab.state()  # what makes no sense in an expression is met here, and not when somebody looks at it
+    except LabError:
+        raise
+    except Exception as e:
+        raise FileError("lab-file", f"{name} is damaged: {type(e).__name__}: {e}") from None
+    return lab
+
+
+def _lab(kind: Any, saved: dict[str, Any]) -> Any:
     document = Document.from_json(saved["document"])
     lab = kind(document.schedule, name=str(saved.get("name") or ""), **_known(saved))
     lab.workload = str(saved.get("workload") or "")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..core.error import LabError
@@ -18,7 +18,8 @@ from . import panel, requests
 MIME = "application/vnd.tvmlab.schedule+json"
 QUIET = 2.0  # seconds without an act until the still copy in the notebook is written anew
 SOON = 0.4  # until the packed history follows
-SLICE = 0.02  # seconds of verdicts between two looks at what else there is to do
+SLICE = 0.02  # seconds of work between two looks at what else there is to do
+VERDICTS = 0.05  # of verdicts: longer, so that the pictures that views ask for meanwhile come after them
 AHEAD = 16  # rows near the selection that are judged in idle moments
 PAUSE = 0.001  # seconds of such a look: what was sent leaves the kernel, by another thread of it
 CELLS: weakref.WeakValueDictionary[str, Screen] = weakref.WeakValueDictionary()  # by the cell it was last shown under
@@ -51,8 +52,8 @@ class Screen:
         lab = self.lab
         with self.widget.hold_sync():
             self.widget.head = lab.head()
-            self.widget.history = lab.history()
             self.widget.frame = lab.frame
+            self.widget.history = lab.history(whole=False)
             self.widget.selection = list(lab.selection)
             self.widget.message = lab.said
             self.widget.runs = lab.runs.payload()
@@ -67,7 +68,9 @@ class Screen:
         with self.widget.hold_sync():
             self.widget.runs = self.lab.runs.payload()
             self.widget.head = self.lab.head()
-            self.widget.history = self.lab.history()
+            self.widget.history = self.lab.history(whole=False)
+            self.widget.message = self.lab.said
+        self.lab.later("still", QUIET, self.snapshot)
 
     def typed(self, trace: Trace | None) -> None:
         """Show what is being typed in the cell above, as far as it goes; None: what is."""
@@ -80,15 +83,11 @@ class Screen:
 
     def _actions(self) -> None:
         """Judge what may be done, a few verdicts at a time, so that whoever asks meanwhile is answered."""
-        self._judge(actions.actions_iter(self.lab.schedule, self.lab.selection), [])
+        done: list[payload.Action] = []
+        judged = map(done.append, actions.actions_iter(self.lab.schedule, self.lab.selection))
+        self._in_slices("actions", judged, lambda: self._judged(done))
 
-    def _judge(self, todo: Iterator[payload.Action], done: list[payload.Action]) -> None:
-        until = time.perf_counter() + SLICE
-        for item in todo:
-            done.append(item)
-            if time.perf_counter() > until:
-                self.lab.later("actions", PAUSE, lambda: self._judge(todo, done))
-                return
+    def _judged(self, done: list[payload.Action]) -> None:
         if self.widget is not None:
             self.widget.actions = {
                 "ids": list(self.lab.selection), "frame": self.lab.frame["key"], "items": actions.in_order(done),
@@ -111,8 +110,24 @@ class Screen:
                 return
 
     def _story(self) -> None:
+        """Look at every place of the history (after an edit all later ones are new), and send what there is to see."""
+        document = self.lab.document
+        places = [document.trace_at(n) for n in range(len(document.entries) + 1)]
+        self._in_slices("story", map(frame.frame, places), self._told)
+
+    def _told(self) -> None:
         if self.widget is not None:
+            self.widget.history = self.lab.history()
             self.widget.story = story.story(self.lab.document)
+
+    def _in_slices(self, name: str, work: Iterator[Any], then: Callable[[], None]) -> None:
+        """Work a little at a time, so that the kernel can answer meanwhile. A change of the lab starts it anew."""
+        until = time.perf_counter() + SLICE
+        for _ in work:
+            if time.perf_counter() > until:
+                self.lab.later(name, PAUSE, lambda: self._in_slices(name, work, then))
+                return
+        then()
 
     # ------------------------------------------------------------ in a notebook
 

@@ -22,7 +22,7 @@ from ..expr.intrin import get_intrin, registered_name
 from ..expr.tensor import Operation, Tensor
 from ..face import recipes
 from ..face.handle import StageHandle, bind, signature, takes_stage
-from ..face.moves import thread
+from ..face.moves import THREADS, thread
 from ..schedule import primitives
 from ..schedule.layout import Layout
 from ..schedule.state import Stage, State
@@ -184,6 +184,8 @@ def reader_named(state: State, name: str) -> Operation:
 
 
 def _thread_named(state: State, tag: str) -> IterVar:
+    if not tag:
+        raise ScheduleValueError("unknown-thread-tag", "threads are named by their tag, this has none", legal=THREADS)
     return thread(state, tag)
 
 

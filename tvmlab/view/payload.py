@@ -129,10 +129,11 @@ class History(TypedDict):
 
 
 class Story(TypedDict):
-    """All frames of the current branch, packed: a line or a row that occurs in several frames is stored once."""
+    """All frames of the current branch, packed: a line, a row or a level of several frames is stored once."""
 
     lines: list[Line]
     rows: list[Row]
+    levels: list[Level]
     frames: list[PackedFrame]  # one per cursor 0..len(steps)
 
 
@@ -140,7 +141,8 @@ class PackedFrame(TypedDict):
     key: str
     loops: list[int]
     tree: list[int]
-    metrics: Metrics
+    metrics: Metrics  # without its levels
+    levels: list[int]
     notes: list[str]
 
 

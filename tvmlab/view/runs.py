@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from ..core.error import LabError
 from ..face.options import Options
@@ -18,6 +18,7 @@ from .payload import Card, Comparison, Metrics, Run, Table, Worth
 
 SHOWN_TIMES = 40  # of the repeats: as many dots as a row has room for
 DOING = {"compiling": "compiling", "checking": "checking both", "running": "measuring in turns"}
+OVER = ("done", "failed", "cancelled")
 ENDED: dict[str, tuple[str, str]] = {
     "timeout": ("", "Raise the limit in the options, or make the sizes smaller."),
     "memory": ("It needed more memory than a run may have. ", "Make the sizes smaller, or compute a stage in parts."),
@@ -63,9 +64,24 @@ def restored(saved: Any, usual: Run) -> Run | None:
         fits = isinstance(there, type(value)) or value is None or (isinstance(value, float) and isinstance(there, int))
         if fits:
             row[name] = there  # type: ignore[literal-required]
-    if row["state"] not in ("done", "failed", "cancelled"):
+    if row["state"] not in OVER:
         row["state"] = "cancelled"
     return row
+
+
+def ended(row: Run) -> tuple[str, Literal["info", "good", "bad"]]:
+    """What is said of a run when it is over, and how it sounds."""
+    name = f"Run of {row['title']}"
+    if row["state"] == "cancelled":
+        return f"{name}: cancelled.", "info"
+    if row["state"] == "failed":
+        return f"{name} failed: see Runs.", "bad"
+    if row["check"] == "wrong":
+        return f"{name}: the result is wrong, see Runs.", "bad"
+    checked = "right, " if row["check"] == "ok" else ""
+    seconds, naive = row["seconds"] or 0.0, row.get("naive")
+    gain = f", {naive / seconds:.3g}x as fast as without steps" if naive and seconds else ""
+    return f"{name}: {checked}{duration(seconds)}{gain}.", "good"
 
 
 # ---------------------------------------------------------------- what went wrong

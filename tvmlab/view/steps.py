@@ -45,7 +45,8 @@ def _frame(trace: Trace, whole: bool) -> Frame | None:
 
 
 def _metrics(found: Frame | None) -> Metrics | None:
-    return None if found is None else found["metrics"]
+    """Without the numbers of every loop, which frames have: a film strip draws single numbers only."""
+    return None if found is None else {**found["metrics"], "levels": []}
 
 
 def _seconds(document: Document, cursor: int, measured: Seconds | None) -> float | None:
@@ -84,7 +85,7 @@ def _kind(e: Entry) -> Any:
 
 def _idle(document: Document, n: int, before: Frame | None, after: Frame | None) -> str:
     """Why a step changed nothing; "" when it did, or when that is not known."""
-    if before is None or after is None or "error" in after or _shown(before) != _shown(after):
+    if before is None or after is None or "error" in after or not _alike(before, after):
         return ""
     old, new = document.trace_at(n), document.trace_at(n + 1)
     assert new.step is not None
@@ -92,10 +93,15 @@ def _idle(document: Document, n: int, before: Frame | None, after: Frame | None)
     return said or "the loops stay as they are"
 
 
-def _shown(f: Frame) -> Any:
-    """What a person sees of a frame, whoever made it."""
-    lines = [(line["d"], line["t"]) for line in f["loops"]]
-    return lines, [(r["id"], r["extent"], r["mark"], r["chips"]) for r in f["tree"]], f["notes"]
+def _alike(a: Frame, b: Frame) -> bool:
+    """Does a person see the same, whoever made it? Asked of each step after each act: it stops at the first change."""
+    if len(a["loops"]) != len(b["loops"]) or len(a["tree"]) != len(b["tree"]) or a["notes"] != b["notes"]:
+        return False
+    rows = zip(a["tree"], b["tree"], strict=True)
+    if any(x["id"] != y["id"] or x["extent"] != y["extent"] or x["mark"] != y["mark"] or x["chips"] != y["chips"]
+           for x, y in rows):  # fmt: skip
+        return False
+    return all(x["d"] == y["d"] and x["t"] == y["t"] for x, y in zip(a["loops"], b["loops"], strict=True))
 
 
 # ---------------------------------------------------------------- what can be edited

@@ -7,17 +7,18 @@ still show the tree and the loops. The page holds the widget's module and the do
 from __future__ import annotations
 
 import json
-from base64 import b64encode
 from html import escape
 from pathlib import Path
 
 from ..core.text import PRE, coloured
 from . import rich
 from .payload import Document, Head, Line, Row
+from .shown import image
 
 STATIC = Path(__file__).parent / "static"
 MOST_CARD = 60_000  # bytes of a card: it is saved in the notebook
 MOST_LINES = 200
+INDENT = "&nbsp;" * 5  # letters, since some viewers take all style away
 
 
 def card(document: Document, folded: bool = True) -> str:
@@ -25,7 +26,7 @@ def card(document: Document, folded: bool = True) -> str:
     state = document["state"]
     head, frame = state["head"], state["frame"]
     parts = [tree(frame["tree"]), part("Loops", loops(frame["loops"])), part("Code", _pre(head["calls"]))]
-    parts += [_image(p["svg"], p["table"]["title"]) for p in document["pictures"] if p["kind"] == "graph"]
+    parts += [image(p["svg"], p["table"]["title"]) for p in document["pictures"] if p["kind"] == "graph"]
     inside = "".join(parts)
     if len(inside) > MOST_CARD:
         inside = "".join(parts[:3])
@@ -59,7 +60,7 @@ def tree(rows: list[Row]) -> str:
     for r in rows:
         name = f"<b>{escape(r['name'])}</b>" if r["kind"] != "loop" else escape(r["name"])
         words = " ".join(rich.ink(c, rich.MARKS.get(r["mark"], rich.GREY)) for c in r["chips"])
-        lines.append(f'<div style="padding-left:{r["level"] * 18}px">{name} {rich.ink(r["extent"])} {words}</div>')
+        lines.append(f"<div>{INDENT * r['level']}{name} {rich.ink(r['extent'])} {words}</div>")
     return f'<div style="margin:5px 0">{"".join(lines)}</div>'
 
 
@@ -76,12 +77,6 @@ def part(title: str, inside: str) -> str:
 
 def _pre(inside: str) -> str:
     return f'<pre style="{PRE}">{coloured(inside)}</pre>'
-
-
-def _image(svg: str, title: str) -> str:
-    """Inside an <img>, an SVG is shown by viewers that would break it otherwise."""
-    data = b64encode(svg.encode()).decode()
-    return f'<div><img alt="{escape(title)}" src="data:image/svg+xml;base64,{data}" style="max-width:100%"></div>'
 
 
 # ---------------------------------------------------------------- a page

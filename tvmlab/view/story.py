@@ -12,13 +12,14 @@ from typing import Any
 from ..face.document import Document
 from ..schedule.trace import Trace
 from .frame import frame, of
-from .payload import Frame, Line, PackedFrame, Row, Story
+from .payload import Frame, Level, Line, PackedFrame, Row, Story
 
 
 def story(history: Trace | Document | Sequence[Trace]) -> Story:
     """The frames before and after each step: of a document's current branch, of a trace, or of the traces given."""
     table = _Table()
-    return {"frames": [table.pack(f) for f in frames(history)], "lines": table.lines, "rows": table.rows}
+    packed = [table.pack(f) for f in frames(history)]
+    return {"frames": packed, "lines": table.lines, "rows": table.rows, "levels": table.levels}
 
 
 def frames(history: Trace | Document | Sequence[Trace]) -> Iterator[Frame]:
@@ -36,7 +37,7 @@ def unpacked(told: Story, cursor: int) -> Frame:
     f = told["frames"][cursor]
     return {
         "key": f["key"], "tree": [told["rows"][k] for k in f["tree"]], "loops": [told["lines"][k] for k in f["loops"]],
-        "metrics": f["metrics"], "notes": f["notes"],
+        "metrics": {**f["metrics"], "levels": [told["levels"][k] for k in f["levels"]]}, "notes": f["notes"],
     }  # fmt: skip
 
 
@@ -44,13 +45,15 @@ class _Table:
     def __init__(self) -> None:
         self.lines: list[Line] = []
         self.rows: list[Row] = []
+        self.levels: list[Level] = []
         self.number: dict[str, int] = {}
 
     def pack(self, f: Frame) -> PackedFrame:
         notes = [*f["notes"], *([f["error"]["text"]] if "error" in f else [])]
         return {
             "key": f["key"], "loops": [self.at(x, self.lines, "line") for x in f["loops"]],
-            "tree": [self.at(x, self.rows, "row") for x in f["tree"]], "metrics": f["metrics"], "notes": notes,
+            "tree": [self.at(x, self.rows, "row") for x in f["tree"]], "metrics": {**f["metrics"], "levels": []},
+            "levels": [self.at(x, self.levels, "level") for x in f["metrics"]["levels"]], "notes": notes,
         }  # fmt: skip
 
     def at(self, thing: Any, where: list[Any], kind: str) -> int:

@@ -244,14 +244,6 @@ it("options are sent as numbers when they are left, and refused where they are",
   expect(lab.one(".tvl-options .tvl-card").textContent).toContain("repeats must be a number");
 });
 
-it("when a run ends it is said how", async () => {
-  await open();
-  const rows = runs().rows.map((r) => (r.id === "r4" ? { ...r, state: "done" as const, seconds: 0.0052, check: "ok" as const } : r));
-  host.set("runs", runs({ rows }));
-  await lab.rest();
-  expect(said()).toBe("s, step 6 parallel io: 5.2 ms measured, the result is right.");
-});
-
 it("compares two runs, and says so when the model does not explain it", async () => {
   await open();
   await lab.click(button("Compare", lab.one(".tvl-pane-history")));

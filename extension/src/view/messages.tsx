@@ -1,22 +1,11 @@
 // The last thing that happened: one polite live region. A refusal that was asked for nowhere else shows here too.
 import "./messages.css";
-import { useEffect, useRef } from "preact/hooks";
-import { isGoing } from "./header/run";
-import type { Run } from "./payload";
 import { useStore } from "./store";
 import { Chip } from "./ui/chip";
-import { seconds } from "./ui/format";
 import { Spinner } from "./ui/spinner";
 
 export function Messages() {
-  const { message, said, busy, lost, letters, runs } = useStore();
-  const going = useRef(new Set<string>());
-  useEffect(() => {
-    const { rows } = runs.value;
-    const ended = rows.find((run) => going.current.has(run.id) && !isGoing(run));
-    going.current = new Set(rows.filter(isGoing).map((run) => run.id));
-    if (ended) said.value = told(ended);
-  }, [runs.value]);
+  const { message, said, busy, lost, letters } = useStore();
   const { kind, n } = message.value;
   const text = said.value || message.value.text;
   return (
@@ -33,10 +22,4 @@ export function Messages() {
       </span>
     </div>
   );
-}
-
-/** A run has ended: how. */
-function told({ title, state, check, seconds: time, error }: Run): string {
-  if (state !== "done") return `${title}: ${error?.title || state}.`;
-  return `${title}: ${check === "wrong" ? "the result is wrong" : `${seconds(time)} measured${check === "ok" ? ", the result is right" : ""}`}.`;
 }

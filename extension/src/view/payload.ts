@@ -94,6 +94,7 @@ export interface History {
 export interface Story {
   lines: Line[];
   rows: Row[];
+  levels: Level[];
   frames: PackedFrame[];
 }
 
@@ -102,6 +103,7 @@ export interface PackedFrame {
   loops: number[];
   tree: number[];
   metrics: Metrics;
+  levels: number[];
   notes: string[];
 }
 

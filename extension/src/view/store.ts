@@ -162,11 +162,12 @@ export function makeStore(host: Host): { store: Store; stop: () => void } {
 }
 
 function unpacked(traits: Traits, cursor: number): Frame {
-  const { frames, lines, rows } = traits.story.value;
+  const { frames, lines, rows, levels } = traits.story.value;
   const found = frames[cursor];
   if (!found) return traits.frame.value;
   const pick = <T,>(table: T[], numbers: number[]) => numbers.map((n) => table[n]!);
-  return { ...found, loops: pick(lines, found.loops), tree: pick(rows, found.tree) };
+  const metrics = { ...found.metrics, levels: pick(levels, found.levels) };
+  return { ...found, loops: pick(lines, found.loops), tree: pick(rows, found.tree), metrics };
 }
 
 export const StoreContext = createContext<Store | null>(null);

@@ -1,6 +1,8 @@
 """A lab without a browser: what a view asks, what code does, and that both are one."""
 
 import json
+from contextlib import suppress
+from types import SimpleNamespace
 
 import pytest
 
@@ -8,7 +10,10 @@ from tests.payloads import complaints
 from tvmlab import te
 from tvmlab.core.error import LabError
 from tvmlab.lab.app import Lab
+from tvmlab.lab.requests import answer
+from tvmlab.runtime.worker import Outcome
 from tvmlab.view import payload
+from tvmlab.view.runs import ended
 
 SPLIT = {"primitive": "split", "args": {"stage": {"stage": "C"}, "parent": {"axis": "C.i"}, "factor": 4}}
 SUM = {"primitive": "vectorize", "args": {"stage": {"stage": "C"}, "var": {"axis": "C.k"}}}
@@ -70,6 +75,14 @@ def test_a_huge_factor_is_a_step_like_any_other(lab, ask):
         ({"kind": "options", "values": {"repeats": 0}}, "repeats"),
         ({"kind": "start", "what": "abacus"}, "abacus"),
         ({"kind": "start", "what": "matmul", "values": {"m": "many"}}, "many"),
+        ({"kind": "select", "ids": 3}, "`ids` must be a list of names"),
+        ({"kind": "select", "ids": [["C.i"]]}, "`ids` must be a list of names"),
+        ({"kind": "jump", "cursor": True}, "`cursor` must be a number"),
+        ({"kind": "jump"}, "`cursor` is missing"),
+        ({"kind": "explain", "ids": []}, "no loop or stage"),
+        ({"kind": "compare", "ids": ["r1"]}, "two runs"),
+        ({"kind": "options", "values": ["x"]}, "`values` must be a record"),
+        ({"kind": "apply", "act": {"primitive": "bind", "args": {"ivar": {"axis": "C.i"}, "thread_ivar": ""}}}, "tag"),
         ({"kind": "start", "text": "C = te.compute((4,), lambda i: D[i])"}, "D"),
     ],
 )
@@ -81,6 +94,24 @@ def test_what_cannot_be_done_is_a_card(lab, ask, request_, words):
     assert complaints(card, payload.Card) == [] and card["code"] != "internal"
     assert words in json.dumps(card)
     assert json.dumps(lab.state()) == before
+
+
+@pytest.mark.parametrize("request_", [None, [], "undo", {"kind": ["undo"]}, {"kind": {}}, {}])
+def test_what_is_no_request_is_answered_all_the_same(lab, request_):
+    reply = answer(lab, request_)
+    assert complaints(reply, payload.Reply) == [] and reply["card"]["code"] == "no-such-request"
+
+
+def test_where_all_steps_before_are_parked_there_is_nothing_to_undo(lab, ask):
+    lab.apply("split", "C.i", factor=4)
+    lab.apply("unroll", "C.i.inner")
+    ask("delete", step="e1")
+    assert (lab.step, lab.document.entries[0].parked) == (1, True)
+    ask("undo")
+    assert lab.said["text"] == "There is nothing to undo."
+    ask("jump", cursor=0)
+    ask("redo")
+    assert lab.said["text"] == "There is nothing to redo."
 
 
 @pytest.mark.parametrize(
@@ -148,6 +179,20 @@ def test_saved_and_loaded_it_is_the_same_lab(lab, tmp_path):
     again.close()
 
 
+def test_a_lab_whose_expression_makes_no_sense_is_refused_when_it_is_opened(lab, tmp_path):
+    path = lab.save(tmp_path / "my.tvlab.json")
+    saved = json.loads(path.read_text())
+    objects = saved["save"]["document"]["table"]["objects"]
+    for n in range(0, len(objects), 4):
+        for k in range(1, len(objects[n])):
+            before, objects[n][k] = objects[n][k], "<i>"
+            path.write_text(json.dumps(saved))
+            with suppress(LabError):  # a name may be any text
+                loaded = Lab.load(path)
+                loaded.state(), loaded.close()
+            objects[n][k] = before
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"save": {}}', '{"save": {"document": 3}}', "\x00", "[" * 5000])
 def test_a_file_that_is_no_lab_is_refused_by_name(tmp_path, text):
     path = tmp_path / "broken.json"
@@ -200,18 +245,35 @@ def test_a_lab_lives_as_long_as_somebody_holds_it():
     made = Lab(s)
     name = made.id
     assert name in LABS
-    made.runs.close()
+    made.runs._own = SimpleNamespace(run=lambda *args, **more: Outcome("lost"), cancel=lambda stop: False)
+    made.run()
+    thread = made.runs._thread
     del made
     gc.collect()
     assert name not in LABS
+    thread.join(10)
+    assert not thread.is_alive()
     s[B].split(s[B].op.axis[0], 2)  # nobody listens any more
+
+
+def test_the_end_of_a_run_is_said():
+    row = {"title": "step 3", "state": "done", "check": "ok", "seconds": 2e-3, "naive": 9e-3}
+    assert ended(row) == ("Run of step 3: right, 2 ms, 4.5x as fast as without steps.", "good")
+    assert ended({**row, "check": "skipped", "naive": None}) == ("Run of step 3: 2 ms.", "good")
+    assert ended({**row, "check": "wrong", "seconds": None})[1] == "bad"
+    assert ended({**row, "state": "failed"}) == ("Run of step 3 failed: see Runs.", "bad")
+    assert ended({**row, "state": "cancelled"}) == ("Run of step 3: cancelled.", "info")
 
 
 @pytest.mark.slow
 def test_a_chain_of_many_stages_is_judged_like_a_short_one():
     """Deeper than Python's stack: each stage is an allocation inside the one before."""
     y = te.placeholder((64, 64), name="A")
+
+    def plus_one(x):
+        return te.compute((64, 64), lambda i, j: x[i, j] + 1.0, name="B")
+
     for _ in range(330):
-        y = te.compute((64, 64), lambda i, j: y[i, j] + 1.0, name="B")
+        y = plus_one(y)
     s = te.create_schedule(y.op)
     assert s.verdict("parallel", y, s[y].op.axis[0]).kind == "legal"

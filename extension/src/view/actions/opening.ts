@@ -14,6 +14,8 @@ export interface Open {
   what: "why" | "form";
   act: Act;
   from: From;
+  /** The schedule and the selection that it is about. */
+  of: string;
 }
 
 export interface Opening {
@@ -33,11 +35,12 @@ export function useOpening(
   focus: (name: string) => void,
 ): Opening {
   const [open, setOpen] = useState<Open | null>(null);
-  const { actions } = store;
-  // At once, before anything can be opened in the new list.
+  const { ids, frame } = store.actions.value;
+  const of = `${frame} ${ids}`;
   useLayoutEffect(() => {
-    if (fresh) setOpen(null);
-  }, [actions.value]);
+    // The same list may come again, after that of a loop that was only passed by.
+    if (fresh && open?.of !== of) setOpen(null);
+  }, [of, fresh]);
   useEffect(() => {
     // What opens is to be seen whole, if there is room.
     pane.current?.querySelector(".tvl-open")?.scrollIntoView?.({ block: "nearest" });
@@ -50,7 +53,7 @@ export function useOpening(
     else focus(name);
   };
   const show = (action: Action, what: Open["what"], from: From) =>
-    setOpen(open?.name === action.name && open.what === what ? null : { name: action.name, what, act: first(action), from });
+    setOpen(open?.name === action.name && open.what === what ? null : { name: action.name, what, act: first(action), from, of });
   const take = async (name: string, act: Act, sure: boolean, from: From) => {
     if (await store.act(sure ? { kind: "apply", act, sure } : { kind: "apply", act }, name)) back(name, from);
   };

@@ -135,11 +135,11 @@ export function frame(over: Partial<Frame> = {}): Frame {
 export function story(): Story {
   const lines = [...FIRST, ...LOOPS];
   const rows = [...FIRST_TREE, ...TREE];
-  const first = { key: "f0", loops: FIRST.map((_, i) => i), tree: FIRST_TREE.map((_, i) => i), metrics: metrics(), notes: [] };
+  const first = { key: "f0", loops: FIRST.map((_, i) => i), tree: FIRST_TREE.map((_, i) => i), metrics: metrics({ levels: [] }), levels: [0, 1], notes: [] };
   const last = (n: number) => ({
-    key: `f${n}`, loops: LOOPS.map((_, i) => i + FIRST.length), tree: TREE.map((_, i) => i + FIRST_TREE.length), metrics: metrics(), notes: [],
+    key: `f${n}`, loops: LOOPS.map((_, i) => i + FIRST.length), tree: TREE.map((_, i) => i + FIRST_TREE.length), metrics: metrics({ levels: [] }), levels: [0, 1], notes: [],
   });
-  return { lines, rows, frames: [first, ...STEPS.map((_, i) => last(i + 1))] };
+  return { lines, rows, levels: metrics().levels.slice(0, 2), frames: [first, ...STEPS.map((_, i) => last(i + 1))] };
 }
 
 export function run(over: Partial<Run> & { id: string }): Run {

@@ -103,10 +103,11 @@ export const ACTIONS: Action[] = [
 ];
 
 function packed(frames: Frame[]): State["story"] {
-  const story: State["story"] = { lines: [], rows: [], frames: [] };
-  for (const { loops, tree, ...rest } of frames) {
+  const story: State["story"] = { lines: [], rows: [], levels: [], frames: [] };
+  for (const { loops, tree, metrics, ...rest } of frames) {
     const put = <T>(table: T[], items: T[]) => items.map((item) => table.push(item) - 1);
-    story.frames.push({ ...rest, loops: put(story.lines, loops), tree: put(story.rows, tree) });
+    const levels = put(story.levels, metrics.levels);
+    story.frames.push({ ...rest, loops: put(story.lines, loops), tree: put(story.rows, tree), metrics: { ...metrics, levels: [] }, levels });
   }
   return story;
 }
@@ -175,6 +176,8 @@ export function answers(of: State): Record<string, (request: Request) => unknown
 
 export interface FakeHost extends Host {
   asked: Request[];
+  /** Milliseconds until a request is answered. */
+  slow?: number;
   set<K extends Trait>(name: K, value: State[K]): void;
 }
 
@@ -186,6 +189,7 @@ export function fakeHost(more: Record<string, (request: Request) => unknown> = {
   const host: FakeHost = {
     live: true,
     asked: [],
+
     get: (name) => traits[name],
     set(name, value) {
       traits[name] = value;
@@ -198,6 +202,7 @@ export function fakeHost(more: Record<string, (request: Request) => unknown> = {
     async ask(request): Promise<Reply> {
       const asked = { ...request, seq: host.asked.length };
       host.asked.push(asked);
+      if (host.slow) await new Promise((done) => setTimeout(done, host.slow));
       if (request.kind === "select") {
         host.set("selection", request.ids ?? []);
         host.set("actions", { ...traits.actions, ids: request.ids ?? [] });

@@ -39,6 +39,7 @@ export async function openLab(answers: Record<string, (request: Request) => unkn
   const settled = async () => {
     for (let before = -1, turns = 0; before !== stirred + host.asked.length && turns < 50; turns++) {
       before = stirred + host.asked.length;
+      await new Promise(requestAnimationFrame); // effects run after a frame, and there may be many to come
       await rest(50);
     }
   };
