@@ -85,7 +85,7 @@ class Screen:
         """Judge what may be done, a few verdicts at a time, so that whoever asks meanwhile is answered."""
         done: list[payload.Action] = []
         judged = map(done.append, actions.actions_iter(self.lab.schedule, self.lab.selection))
-        self._in_slices("actions", judged, lambda: self._judged(done))
+        self._in_slices("actions", judged, lambda: self._judged(done), VERDICTS)
 
     def _judged(self, done: list[payload.Action]) -> None:
         if self.widget is not None:
@@ -120,12 +120,12 @@ class Screen:
             self.widget.history = self.lab.history()
             self.widget.story = story.story(self.lab.document)
 
-    def _in_slices(self, name: str, work: Iterator[Any], then: Callable[[], None]) -> None:
+    def _in_slices(self, name: str, work: Iterator[Any], then: Callable[[], None], slice: float = SLICE) -> None:
         """Work a little at a time, so that the kernel can answer meanwhile. A change of the lab starts it anew."""
-        until = time.perf_counter() + SLICE
+        until = time.perf_counter() + slice
         for _ in work:
             if time.perf_counter() > until:
-                self.lab.later(name, PAUSE, lambda: self._in_slices(name, work, then))
+                self.lab.later(name, PAUSE, lambda: self._in_slices(name, work, then, slice))
                 return
         then()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,7 @@ from tvmlab.lab.app import Lab
 from tvmlab.view import frame, preview, story
 
 from ..bench import Bench, Row, median_ms
-from ..labacts import WORKS, Work, act, opened
+from ..labacts import WORKS, Step, Work, act, opened
 
 TITLE = "The lab: the kernel's part"
 MOST = 150_000  # bytes of a lab's state at rest
@@ -44,17 +45,22 @@ def measured(work: Work, rounds: int) -> dict[str, list[float]]:
         lab = opened(work)
         forget()
         for step in work.steps(rows, columns):
-            lab.selection = [step.id]
-            timed("verdicts of a selection", lab.actions)
-            todo = act(lab, step)
-            timed("preview", lambda todo=todo: preview.preview(lab.schedule, todo))
-            timed("take the step", lambda todo=todo: requests.apply(lab, {"act": todo}))
-            timed("tree, loops and numbers", lambda: frame.frame(lab.schedule.trace))
-            timed("head", lab.head)
-            timed("history", lab.history)
-            timed("packed history", lambda: story.story(lab.document))
-        timed("still copy", lambda: lab.screen.bundle())
+            _one(lab, step, timed)
+        timed("still copy", lab.screen.bundle)
     return times
+
+
+def _one(lab: Lab, step: Step, timed: Callable[[str, Callable[[], Any]], Any]) -> None:
+    """Select, look at what would be, take the step, and see what there is then."""
+    lab.selection = [step.id]
+    timed("verdicts of a selection", lab.actions)
+    todo: Any = act(lab, step)
+    timed("preview", lambda: preview.preview(lab.schedule, todo))
+    timed("take the step", lambda: requests.apply(lab, {"act": todo}))
+    timed("tree, loops and numbers", lambda: frame.frame(lab.schedule.trace))
+    timed("head", lab.head)
+    timed("history", lab.history)
+    timed("packed history", lambda: story.story(lab.document))
 
 
 def forget() -> None:
@@ -70,6 +76,8 @@ def at_rest(work: Work) -> Lab:
     for step in work.steps(*work.factors[0]):
         requests.apply(lab, {"act": act(lab, step)})
     for axis in (f"{work.rows}.outer", f"{work.columns}.outer"):
-        lab.apply("split", axis, factor=2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a split takes a mark away
+            lab.apply("split", axis, factor=2)
     assert len(lab.document.entries) == 12
     return lab
