@@ -115,11 +115,12 @@ class Screen:
             self.widget.story = story.story(self.lab.document)
 
     def _in_slices(self, name: str, work: Iterator[Any], then: Callable[[], None], most: float = SLICE) -> None:
-        """Work `most` seconds at a time, so that the kernel can answer meanwhile. A change of the lab starts it anew."""
+        """Work `most` seconds at a time, so that the kernel can answer meanwhile. A change of the lab starts anew."""
         until = time.perf_counter() + most
         for _ in work:
             if time.perf_counter() > until:
-                self.lab.later(name, PAUSE if most == SLICE else most, lambda: self._in_slices(name, work, then, most))
+                wait = PAUSE if most == SLICE else most
+                self.lab.later(name, wait, lambda: self._in_slices(name, work, then, most))
                 return
         then()
 
