@@ -277,3 +277,14 @@ def test_a_chain_of_many_stages_is_judged_like_a_short_one():
         y = plus_one(y)
     s = te.create_schedule(y.op)
     assert s.verdict("parallel", y, s[y].op.axis[0]).kind == "legal"
+
+
+def test_a_step_taken_by_code_has_the_names_and_the_place_of_its_line(lab, ask):
+    io, ii = lab.apply("split", "C.i", factor=4)
+    assert "io, ii = s[C].split(i, factor=4)" in lab.code
+    assert [r["name"] for r in lab.frame["tree"] if r["id"].startswith("C.i.")] == ["io", "ii"]
+    assert lab.history()["steps"][0]["origin"]["label"].startswith("test_lab.py line ")
+    lab.apply("unroll", "C.i.inner")
+    lab.undo()
+    assert ask("apply", act={"primitive": "vectorize", "args": {"stage": {"stage": "C"}, "var": {"axis": "C.j"}}})["ok"]
+    assert lab.history()["steps"][-1]["origin"]["kind"] == "widget"
