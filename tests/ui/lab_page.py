@@ -307,9 +307,9 @@ class Keyboard(Hands):
         rows = self.lab.rows()
         self.page.keyboard.press("Home")
         self.focused(self.lab.row(rows[0]))
-        for _ in range(rows.index(loops[0])):
+        for loop in rows[1 : rows.index(loops[0]) + 1]:
             self.page.keyboard.press("ArrowDown")
-        self.focused(self.lab.row(loops[0]))
+            self.focused(self.lab.row(loop))
         for loop in loops[1:]:
             self.act()
             for _ in range(rows.index(loop) - rows.index(loops[0])):
