@@ -89,6 +89,12 @@ class LabPage:
         """Waits until the lab looks at a step."""
         self.frame(step).and_(self.root.locator("[aria-current=step]")).wait_for()
 
+    def reach(self, step: int) -> None:
+        """As `arrive`, in a lab too narrow for its film strip: goes by the line that says which step it is."""
+        if self.root.get_attribute("data-width") == "narrow":
+            self.root.get_by_role("tab", name="History", exact=True).click()
+        self.arrive(step)
+
     def loops(self) -> str:
         """The text of the code pane, as far as it is drawn."""
         return "\n".join(self.pane("code").locator("[data-row] code").all_inner_texts())

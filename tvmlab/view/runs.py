@@ -79,7 +79,7 @@ def ended(row: Run) -> tuple[str, Literal["info", "good", "bad"]]:
     if row["check"] == "wrong":
         return f"{name}: the result is wrong, see Runs.", "bad"
     checked = "right, " if row["check"] == "ok" else ""
-    seconds, naive = row["seconds"] or 0.0, row.get("naive")
+    seconds, naive = row["seconds"] or 0.0, row["step"] and row.get("naive")
     gain = f", {naive / seconds:.3g}x as fast as without steps" if naive and seconds else ""
     return f"{name}: {checked}{duration(seconds)}{gain}.", "good"
 
