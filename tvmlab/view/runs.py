@@ -80,7 +80,11 @@ def ended(row: Run) -> tuple[str, Literal["info", "good", "bad"]]:
         return f"{name}: the result is wrong, see Runs.", "bad"
     checked = "right, " if row["check"] == "ok" else ""
     seconds, naive = row["seconds"] or 0.0, row["step"] and row.get("naive")
-    gain = f", {naive / seconds:.3g}x as fast as without steps" if naive and seconds else ""
+    gain = ""
+    if naive and seconds:
+        slow = seconds > naive
+        gain = f", {seconds / naive:.3g}x slower than" if slow else f", {naive / seconds:.3g}x as fast as"
+        gain += " without steps"
     return f"{name}: {checked}{duration(seconds)}{gain}.", "good"
 
 
