@@ -82,6 +82,7 @@ def test_a_huge_factor_is_a_step_like_any_other(lab, ask):
         ({"kind": "jump"}, "`cursor` is missing"),
         ({"kind": "explain", "ids": []}, "no loop or stage"),
         ({"kind": "compare", "ids": ["r1"]}, "two runs"),
+        ({"kind": "apply", "act": {"primitive": "recipe:tile-for-cache", "args": {"stage": [[]]}}}, "is of a stage"),
         ({"kind": "options", "values": ["x"]}, "`values` must be a record"),
         ({"kind": "apply", "act": {"primitive": "bind", "args": {"ivar": {"axis": "C.i"}, "thread_ivar": ""}}}, "tag"),
         ({"kind": "start", "text": "C = te.compute((4,), lambda i: D[i])"}, "D"),
