@@ -82,6 +82,7 @@ def test_a_huge_factor_is_a_step_like_any_other(lab, ask):
         ({"kind": "jump"}, "`cursor` is missing"),
         ({"kind": "explain", "ids": []}, "no loop or stage"),
         ({"kind": "compare", "ids": ["r1"]}, "two runs"),
+        ({"kind": "apply", "act": {"primitive": "recipe:tile-for-cache", "args": {"stage": [[]]}}}, "is of a stage"),
         ({"kind": "options", "values": ["x"]}, "`values` must be a record"),
         ({"kind": "apply", "act": {"primitive": "bind", "args": {"ivar": {"axis": "C.i"}, "thread_ivar": ""}}}, "tag"),
         ({"kind": "start", "text": "C = te.compute((4,), lambda i: D[i])"}, "D"),
@@ -280,6 +281,17 @@ def test_a_chain_of_many_stages_is_judged_like_a_short_one():
         y = plus_one(y)
     s = te.create_schedule(y.op)
     assert s.verdict("parallel", y, s[y].op.axis[0]).kind == "legal"
+
+
+def test_a_step_taken_by_code_has_the_names_and_the_place_of_its_line(lab, ask):
+    io, ii = lab.apply("split", "C.i", factor=4)
+    assert "io, ii = s[C].split(i, factor=4)" in lab.code
+    assert [r["name"] for r in lab.frame["tree"] if r["id"].startswith("C.i.")] == ["io", "ii"]
+    assert lab.history()["steps"][0]["origin"]["label"].startswith("test_lab.py line ")
+    lab.apply("unroll", "C.i.inner")
+    lab.undo()
+    assert ask("apply", act={"primitive": "vectorize", "args": {"stage": {"stage": "C"}, "var": {"axis": "C.j"}}})["ok"]
+    assert lab.history()["steps"][-1]["origin"]["kind"] == "widget"
 
 
 def test_the_time_in_the_head():
