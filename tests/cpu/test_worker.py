@@ -225,3 +225,14 @@ def test_where_a_loop_runs_and_main_has_no_file():
     code = f"exec({IN_A_CELL!r})\nthis line is still there\n"
     run = subprocess.run([sys.executable, "-c", "exec(input())"], input=code, capture_output=True, text=True)
     assert run.stdout.split("\n")[:2] == ["3 crash", "this line is still there"], run.stderr
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="open files are counted by /proc")
+def test_children_that_died_leave_no_open_files(worker):
+    assert worker.run(job("pid")).ok
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        gone = worker._child
+        assert worker.run(job("segv")).kind == "crash"
+        assert gone.log.closed and worker.run(job("pid")).ok
+    assert len(os.listdir("/proc/self/fd")) <= before

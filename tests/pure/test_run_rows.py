@@ -66,11 +66,3 @@ def test_rows_keep_the_contract_and_stay_small():
     assert complaints(made, payload.Comparison) == []
     runs.compared(made, RESULT, ["a", "b"])
     assert complaints(made, payload.Comparison) == [] and made["table"]["rows"][0][1:] == ["2 s", "1 s"]
-
-
-@pytest.mark.parametrize(
-    "x, text",
-    [(None, "?"), (0, "0"), (512, "512"), (9999, "9999"), (134217728, "134 M"), (2.5e13, "25 T"), (15000, "15 k")],
-)
-def test_numbers(x, text):
-    assert runs.number(x) == text

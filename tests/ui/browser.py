@@ -224,6 +224,9 @@ class Tab:
         nbformat.write(book, path)
         return path
 
+    def put(self, file: str, book: Any) -> None:
+        nbformat.write(book, self.folder / file)
+
     def read(self, file: str) -> Any:
         return nbformat.read(self.folder / file, as_version=4)
 

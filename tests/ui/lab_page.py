@@ -89,6 +89,12 @@ class LabPage:
         """Waits until the lab looks at a step."""
         self.frame(step).and_(self.root.locator("[aria-current=step]")).wait_for()
 
+    def reach(self, step: int) -> None:
+        """As `arrive`, in a lab too narrow for its film strip: goes by the line that says which step it is."""
+        if self.root.get_attribute("data-width") == "narrow":
+            self.root.get_by_role("tab", name="History", exact=True).click()
+        self.arrive(step)
+
     def loops(self) -> str:
         """The text of the code pane, as far as it is drawn."""
         return "\n".join(self.pane("code").locator("[data-row] code").all_inner_texts())
@@ -301,9 +307,9 @@ class Keyboard(Hands):
         rows = self.lab.rows()
         self.page.keyboard.press("Home")
         self.focused(self.lab.row(rows[0]))
-        for _ in range(rows.index(loops[0])):
+        for loop in rows[1 : rows.index(loops[0]) + 1]:
             self.page.keyboard.press("ArrowDown")
-        self.focused(self.lab.row(loops[0]))
+            self.focused(self.lab.row(loop))
         for loop in loops[1:]:
             self.act()
             for _ in range(rows.index(loop) - rows.index(loops[0])):

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from ..core.error import MissingName
+from ..core.units import size
 
 THIS = "this machine"
 CPU = Path("/sys/devices/system/cpu")
@@ -79,15 +80,6 @@ class Machine:
             f"memory {self.memory / 1e9:g} GB/s",
             *([self.about] if self.about else []),
         ]
-
-
-def size(n: float) -> str:
-    """1536 -> `1.5 KiB`"""
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if n < 1024 or unit == "GiB":
-            return f"{n:.0f} {unit}" if n >= 100 or n == int(n) else f"{n:.1f} {unit}"
-        n /= 1024
-    raise AssertionError
 
 
 KIB, MIB = 1 << 10, 1 << 20

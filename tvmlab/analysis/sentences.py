@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ..core.units import size
 from .facts import Access, Facts, Inner
-from .machine import Machine, size
+from .machine import Machine
 from .metrics import Region
 from .roofline import Traffic, traffic
 

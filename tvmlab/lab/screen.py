@@ -19,6 +19,8 @@ MIME = "application/vnd.tvmlab.schedule+json"
 QUIET = 2.0  # seconds without an act until the still copy in the notebook is written anew
 SOON = 0.4  # until the packed history follows
 SLICE = 0.02  # seconds of work between two looks at what else there is to do
+VERDICTS = 0.05  # of verdicts: longer, so that the pictures that views ask for meanwhile come after them
+AHEAD = 16  # rows near the selection that are judged in idle moments
 PAUSE = 0.001  # seconds of such a look: what was sent leaves the kernel, by another thread of it
 CELLS: weakref.WeakValueDictionary[str, Screen] = weakref.WeakValueDictionary()  # by the cell it was last shown under
 
@@ -55,6 +57,7 @@ class Screen:
             self.widget.selection = list(lab.selection)
             self.widget.message = lab.said
             self.widget.runs = lab.runs.payload()
+        lab.later.cancel("ahead")
         lab.later("actions", PAUSE, self._actions)
         lab.later("story", SOON, self._story)
         lab.later("still", QUIET, self.snapshot)
@@ -82,13 +85,24 @@ class Screen:
         """Judge what may be done, a few verdicts at a time, so that whoever asks meanwhile is answered."""
         done: list[payload.Action] = []
         judged = map(done.append, actions.actions_iter(self.lab.schedule, self.lab.selection))
-        self._in_slices("actions", judged, lambda: self._judged(done))
+        self._in_slices("actions", judged, lambda: self._judged(done), VERDICTS)
 
     def _judged(self, done: list[payload.Action]) -> None:
         if self.widget is not None:
             self.widget.actions = {
                 "ids": list(self.lab.selection), "frame": self.lab.frame["key"], "items": actions.in_order(done),
             }  # fmt: skip
+            self.lab.later("ahead", SOON / 2, lambda: self._in_slices("ahead", self._next(), lambda: None, SLICE / 4))
+
+    def _next(self) -> Iterator[payload.Action]:
+        """The verdicts for what may be pointed at next: the rows around the selection, the nearest first.
+
+        Verdicts are kept (`face.verdict`): judged while nothing else is to do, they are there when asked for.
+        """
+        rows = [row["id"] for row in self.lab.frame["tree"]]
+        at = next((rows.index(i) for i in self.lab.selection if i in rows), 0)
+        for row in sorted(rows, key=lambda i: abs(rows.index(i) - at))[:AHEAD]:
+            yield from actions.actions_iter(self.lab.schedule, [row])
 
     def _story(self) -> None:
         """Look at every place of the history (after an edit all later ones are new), and send what there is to see."""
@@ -101,12 +115,12 @@ class Screen:
             self.widget.history = self.lab.history()
             self.widget.story = story.story(self.lab.document)
 
-    def _in_slices(self, name: str, work: Iterator[Any], then: Callable[[], None]) -> None:
-        """Work a little at a time, so that the kernel can answer meanwhile. A change of the lab starts it anew."""
-        until = time.perf_counter() + SLICE
+    def _in_slices(self, name: str, work: Iterator[Any], then: Callable[[], None], slice: float = SLICE) -> None:
+        """Work `slice` seconds at a time, so that the kernel can answer meanwhile. A change of the lab starts anew."""
+        until = time.perf_counter() + slice
         for _ in work:
             if time.perf_counter() > until:
-                self.lab.later(name, PAUSE, lambda: self._in_slices(name, work, then))
+                self.lab.later(name, PAUSE, lambda: self._in_slices(name, work, then, slice))
                 return
         then()
 
@@ -136,7 +150,7 @@ class Screen:
 
     def hide(self) -> None:
         """Take the widget away; the lab can be shown again."""
-        for name in ("actions", "story", "still", "warm"):
+        for name in ("actions", "ahead", "story", "still", "warm"):
             self.lab.later.cancel(name)
         if self.widget is not None:
             self.widget.close()

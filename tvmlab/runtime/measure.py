@@ -13,6 +13,7 @@ import numpy as np
 
 from ..core import packed
 from ..core.error import LabError
+from ..core.units import duration
 
 Thunk = Callable[[], Any]
 GROWTH = 1.618  # a repeat that was too short gets at least so many times the runs
@@ -70,14 +71,6 @@ class BenchmarkResult:
 
 def _times(n: int, word: str) -> str:
     return f"{n} {word}" if n == 1 else f"{n} {word}s"
-
-
-def duration(seconds: float) -> str:
-    """Three digits and a unit: `1.23 ms`."""
-    for size, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
-        if abs(seconds) >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds / 1e-9:.3g} ns"
 
 
 # ---------------------------------------------------------------- one function

@@ -341,6 +341,7 @@ class _Child:
 
     def close(self) -> None:
         self.end()
+        self.log.close()
 
 
 def _receive(read: Any, inbox: SimpleQueue[Any], child: Any) -> None:
@@ -394,10 +395,9 @@ class _Nursery:
     def child(self, memory: int) -> _Child:
         log = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the child
         ours, theirs = socket.socketpair()
-        with theirs:
+        with ours, theirs:
             pid = self._ask({"make": memory}, [theirs.fileno(), log.fileno()])
-        read, write = ours.makefile("rb"), ours.makefile("wb")
-        ours.close()
+            read, write = ours.makefile("rb"), ours.makefile("wb")  # which keep our end open
         return _Child(pid, read, write, log, lambda: self._status(pid))
 
     def _status(self, pid: int) -> int:

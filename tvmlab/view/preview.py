@@ -9,6 +9,7 @@ from ..analysis.machine import Machine
 from ..analysis.roofline import traffic
 from ..core.deep import deep
 from ..core.error import LabError
+from ..core.units import size
 from ..face import recipes
 from ..face.handle import Schedule
 from ..face.verdict import ILLEGAL, OWES, Move, taken
@@ -137,15 +138,6 @@ def _footprints(old: Sequence[Level], new: Sequence[Level]) -> list[Delta]:
         name = f"footprint of {x['name']}"
         found.append({"name": name, "before": before, "after": x["bytes"], "text": text, "better": better})
     return found
-
-
-def size(n: float) -> str:
-    """ "1.5 KiB" """
-    units = ("B", "KiB", "MiB", "GiB", "TiB")
-    k = 0
-    while n >= 1024 and k + 1 < len(units):
-        n, k = n / 1024, k + 1
-    return f"{n:.3g} {units[k]}" if n < 1000 else f"{n:.0f} {units[k]}"
 
 
 def _short(n: float) -> str:

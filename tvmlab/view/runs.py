@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from ..core.error import LabError
+from ..core.units import count, duration
 from ..face.options import Options
-from ..runtime.measure import duration
 from ..runtime.worker import Outcome
 from ..schedule.trace import Trace
 from .card import card
@@ -79,8 +79,12 @@ def ended(row: Run) -> tuple[str, Literal["info", "good", "bad"]]:
     if row["check"] == "wrong":
         return f"{name}: the result is wrong, see Runs.", "bad"
     checked = "right, " if row["check"] == "ok" else ""
-    seconds, naive = row["seconds"] or 0.0, row.get("naive")
-    gain = f", {naive / seconds:.3g}x as fast as without steps" if naive and seconds else ""
+    seconds, naive = row["seconds"] or 0.0, row["step"] and row.get("naive")
+    gain = ""
+    if naive and seconds:
+        slow = seconds > naive
+        gain = f", {seconds / naive:.3g}x slower than" if slow else f", {naive / seconds:.3g}x as fast as"
+        gain += " without steps"
     return f"{name}: {checked}{duration(seconds)}{gain}.", "good"
 
 
@@ -173,18 +177,8 @@ ROWS: list[tuple[str, str]] = [
 
 def table(names: Sequence[str], a: Metrics, b: Metrics) -> Table:
     """The modelled numbers of both."""
-    rows = [[label, number(a[key]), number(b[key])] for label, key in ROWS]  # type: ignore[literal-required]
+    rows = [[label, count(a[key]), count(b[key])] for label, key in ROWS]  # type: ignore[literal-required]
     return {"title": "modelled numbers and measured time", "head": ["", *names], "rows": rows}
-
-
-def number(x: float | None) -> str:
-    """`134 M`; `?` where it could not be modelled."""
-    if x is None:
-        return "?"
-    for size, unit in ((1e12, " T"), (1e9, " G"), (1e6, " M"), (1e4, " k")):
-        if abs(x) >= size:
-            return f"{x / (1e3 if size == 1e4 else size):.3g}{unit}"
-    return f"{x:.4g}"
 
 
 def loop_ids(traces: Sequence[Trace]) -> dict[str, str]:

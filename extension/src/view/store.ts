@@ -8,6 +8,7 @@ import { makeKeys, type Keys } from "./keys";
 import type { Card, Frame, Preview, Reply, State } from "./payload";
 import { pending } from "./pending";
 import { recall } from "./ui/remember";
+import { equal } from "./ui/values";
 import type { Sign } from "./ui/sign";
 
 export type Width = "wide" | "medium" | "narrow";
@@ -68,9 +69,11 @@ export function makeStore(host: Host): { store: Store; stop: () => void } {
   const traits = Object.fromEntries(TRAITS.map((n) => [n, signal(host.get(n))])) as unknown as Traits;
   const said = signal("");
   let choosing = false; // a selection is on its way: what the kernel says of older ones must not jump back
+  // The same ids are the same selection: nothing is drawn again for them.
+  const chosen = () => equal(host.get("selection"), traits.selection.value) || (traits.selection.value = host.get("selection"));
   const stops = TRAITS.map((n) =>
     host.on(n, () => {
-      if (n === "selection" && choosing) return;
+      if (n === "selection") return void (choosing || chosen());
       (traits[n] as Signal<unknown>).value = host.get(n);
       if (n === "message") said.value = "";
     }),
@@ -87,7 +90,7 @@ export function makeStore(host: Host): { store: Store; stop: () => void } {
     (_, ids) => {
       if (ids !== traits.selection.value) return;
       choosing = false;
-      if (acting.value) traits.selection.value = host.get("selection");
+      if (acting.value) chosen();
     },
   );
   const store: Store = {

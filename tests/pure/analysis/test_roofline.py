@@ -5,7 +5,7 @@ import pytest
 from tests.pure.analysis.test_reasons import chain, matmul, order, panel, readable, tiled
 from tvmlab import te
 from tvmlab.analysis import machine as machines
-from tvmlab.analysis.machine import Cache, Machine, get, names, size, this_machine
+from tvmlab.analysis.machine import Cache, Machine, get, names, this_machine
 from tvmlab.analysis.metrics import metrics
 from tvmlab.analysis.roofline import roofline, traffic
 from tvmlab.core.error import MissingName
@@ -45,10 +45,6 @@ def test_a_system_that_says_nothing(tmp_path, monkeypatch):
     (tmp_path / "damaged").mkdir()
     (tmp_path / "damaged" / "cpuinfo").write_text("cpu MHz : fast\n")
     assert this_machine(tmp_path / "damaged", tmp_path / "damaged" / "cpuinfo") is None
-
-
-def test_sizes_in_words():
-    assert [size(n) for n in (0, 64, 1536, 1 << 20, 5 << 30)] == ["0 B", "64 B", "1.5 KiB", "1 MiB", "5 GiB"]
 
 
 def test_everything_fits():

@@ -19,7 +19,7 @@ from tvmlab.view.acts import decode
 from tvmlab.view.drops import moved, targets
 from tvmlab.view.frame import frame
 from tvmlab.view.ids import ids
-from tvmlab.view.preview import after, deltas, preview, share, size
+from tvmlab.view.preview import after, deltas, preview, share
 
 
 def by_name(s: Any, selected: list[str]) -> dict[str, Any]:
@@ -120,10 +120,9 @@ def test_traffic_is_of_a_machine():
     assert "traffic from memory" in found
 
 
-def test_shares_and_sizes():
+def test_shares():
     assert [share(100, x) for x in (100, 62, 99.9, 150, 300, 0)] == ["=", "-38 %", "-0.1 %", "+50 %", "x 3", "-100 %"]
     assert share(0, 5) == "0 -> 5"
-    assert [size(x) for x in (0, 64, 1536, 10 * 2**20)] == ["0 B", "64 B", "1.5 KiB", "10 MiB"]
 
 
 # ---------------------------------------------------------------- drop places

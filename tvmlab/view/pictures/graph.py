@@ -7,6 +7,7 @@ from typing import Any
 
 from ...core import dtype as dt
 from ...core.text import show
+from ...core.units import size
 from ...core.walk import constant
 from ...schedule.guard import extent, name
 from ...schedule.state import Stage, State, is_input
@@ -14,7 +15,6 @@ from ...schedule.trace import Trace
 from ..graphs import Graph
 from ..ids import id_of
 from ..payload import Picture
-from ..units import size
 from . import Subject
 from .svg import CODES, plain, themed
 

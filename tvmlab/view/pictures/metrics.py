@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 
 from ...analysis.machine import Cache, Machine
+from ...core.units import count, size
 from ..frame import frame
 from ..payload import Level, Metrics, Picture
-from ..units import count, size
 from . import Subject
 from .svg import Svg
 

@@ -13,10 +13,10 @@ from ...analysis.machine import Machine
 from ...analysis.metrics import metrics as counted
 from ...analysis.roofline import Roofline, roofline
 from ...core.error import LabError
+from ...core.units import count
 from ...schedule.trace import Trace
 from .. import frame as frames
 from ..payload import Picture
-from ..units import count
 from . import Point, Subject
 from .metrics import shortened
 from .svg import Svg

@@ -1,7 +1,7 @@
 // One question at a time: while one is out, only the newest of the others is kept.
 
 export interface Latest<Q> {
-  /** Asks after `wait` ms, unless something newer is asked before. */
+  /** Asks at once, or after `wait` ms unless something newer is asked before. */
   ask(question: Q, wait?: number): void;
   /** Forgets what was asked; an answer that still comes is dropped. */
   drop(): void;
@@ -30,10 +30,12 @@ export function latest<Q, A>(send: (question: Q) => Promise<A>, answer: (answer:
     ask(question, wait = 0) {
       clearTimeout(timer);
       waiting = null;
-      timer = setTimeout(() => {
+      const now = () => {
         waiting = { question };
         go();
-      }, wait);
+      };
+      if (wait) timer = setTimeout(now, wait);
+      else now();
     },
     drop() {
       clearTimeout(timer);

@@ -1,5 +1,5 @@
 // What the action pointed at, or the open form, would do: asked for, shown by all panes, and gone when nobody points.
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { Act, Action, Card, Preview, Reply } from "../payload";
 import type { Store } from "../store";
 import { latest } from "./latest";
@@ -33,12 +33,13 @@ export function usePreview(store: Store, typed: Act | null, action: Action | nul
     asked.drop();
     store.preview.value = null;
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
+    // The time to rest begins now, not when this is painted.
     if (!act) return clear();
     // While a value slides, answers to the values before are shown too; of another action they are not.
     if (action) asked.drop();
     asked.ask(act, action ? REST : TYPING);
   }, [text, frame, !action]);
-  useEffect(() => clear, [frame]);
+  useLayoutEffect(() => clear, [frame]);
   return verdict;
 }

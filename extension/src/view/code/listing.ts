@@ -22,8 +22,8 @@ export interface Listing {
 
 export function useListing(lines: Line[], diff: DiffLine[] | null, search: string, box: Box): Listing {
   const [closed, setClosed] = useState(NONE);
-  const [opened, setOpened] = useState<ReadonlySet<number>>(new Set());
-  useEffect(() => setOpened(new Set()), [diff]);
+  const [opened, setOpened] = useState(NONE_OPEN);
+  useEffect(() => setOpened((now) => (now.size ? NONE_OPEN : now)), [diff]);
   const long = !!diff && diff.length * HEIGHT > seen(box);
   const rows = useMemo(
     () => (diff ? changes(diff, opened, long) : folded(lines, search ? NONE : closed)), // a search looks into folded loops too
@@ -54,6 +54,7 @@ export function useListing(lines: Line[], diff: DiffLine[] | null, search: strin
 
 const NOTHING: Line = { d: 0, t: "" };
 const NONE: ReadonlySet<string> = new Set();
+const NONE_OPEN: ReadonlySet<number> = new Set();
 
 export const seen = (box: Box) => box.current?.clientHeight || 400;
 

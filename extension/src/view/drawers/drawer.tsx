@@ -21,13 +21,18 @@ export function Drawer({ title, size = "small", foot, children }: Props) {
   const first = () => box.current?.querySelector<HTMLElement>("[data-first]")?.focus({ preventScroll: true });
   useLayoutEffect(() => {
     const had = document.activeElement;
+    const lab = box.current?.closest(".tvl");
     box.current?.focus({ preventScroll: true });
     return () => {
       const now = document.activeElement;
       const free = !now || now === document.body || box.current?.contains(now);
-      if (free && had instanceof HTMLElement && had.isConnected) had.focus({ preventScroll: true });
+      // Back to what had it, else on with the lab: the focus stays inside.
+      const to = lab?.contains(had) ? had : lab?.querySelector("[role=treeitem][tabindex='0']");
+      if (free && to instanceof HTMLElement) to.focus({ preventScroll: true });
     };
   }, []);
+  // A new lab begins with a drawer, and is drawn before it is on the page.
+  useEffect(() => void (box.current?.contains(document.activeElement) || box.current?.focus({ preventScroll: true })), []);
   // What the drawer begins with may come from the kernel, after its frame.
   useEffect(() => void (document.activeElement === box.current && first()));
   return (

@@ -1,5 +1,5 @@
 // An SVG of the kernel in the page: cleaned, clickable, with the selection marked.
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { sanitised } from "./sanitise";
 import { sizeOf } from "./save";
 
@@ -37,7 +37,7 @@ export function Drawing({ svg, label, fit, selected, hover, onPick, onHover, hol
     made.style.width = fit ? "" : `${own * 1.5}px`;
     made.style.maxWidth = fit ? `min(100%, ${own * 1.25}px)` : "none";
   }, [svg, fit]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const chosen = new Set(selected);
     for (const element of Array.from(holder.current?.querySelectorAll("[data-id]") ?? [])) {
       const id = element.getAttribute("data-id")!;

@@ -176,8 +176,6 @@ export function answers(of: State): Record<string, (request: Request) => unknown
 
 export interface FakeHost extends Host {
   asked: Request[];
-  /** Milliseconds until a request is answered. */
-  slow?: number;
   set<K extends Trait>(name: K, value: State[K]): void;
 }
 
@@ -202,7 +200,6 @@ export function fakeHost(more: Record<string, (request: Request) => unknown> = {
     async ask(request): Promise<Reply> {
       const asked = { ...request, seq: host.asked.length };
       host.asked.push(asked);
-      if (host.slow) await new Promise((done) => setTimeout(done, host.slow));
       if (request.kind === "select") {
         host.set("selection", request.ids ?? []);
         host.set("actions", { ...traits.actions, ids: request.ids ?? [] });

@@ -30,15 +30,25 @@ test("arrows move the focus and the selection, Shift extends it, Space takes one
 });
 
 test("a selection is shown at once, and an older one that the kernel still reports does not jump back", async () => {
+  const ask = lab.host.ask.bind(lab.host);
+  let answer = () => {};
+  lab.host.ask = async (request) => {
+    if (request.kind === "select") await new Promise<void>((resolve) => (answer = resolve));
+    return ask(request);
+  };
   row("C.k").focus();
-  lab.host.slow = 1000;
-  const down = () => document.activeElement!.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true }));
-  down();
+  document.activeElement!.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true }));
   await lab.rest(5);
   expect(chosen()).toEqual(["C.i.inner"]);
   lab.host.set("selection", ["C"]);
   await lab.rest(5);
   expect(chosen()).toEqual(["C.i.inner"]);
+  answer();
+  await lab.rest();
+  expect(chosen()).toEqual(["C.i.inner"]);
+  lab.host.set("selection", ["C"]); // now it is the kernel's turn
+  await lab.rest();
+  expect(chosen()).toEqual(["C"]);
 });
 
 test("Left closes and Right opens", async () => {

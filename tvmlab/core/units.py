@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 BYTES = ("B", "KiB", "MiB", "GiB", "TiB")
 LARGE = ("", "k", "M", "G", "T")
+SHORT = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 
 
 def size(n: float | None) -> str:
@@ -14,8 +15,18 @@ def size(n: float | None) -> str:
 
 
 def count(n: float | None) -> str:
-    """How many: `512`, `2.15 G`."""
-    return "?" if n is None else _scaled(n, LARGE, 1000).strip()
+    """How many: `512`, `4096`, `2.15 G`; `?` for what is not known."""
+    if n is None:
+        return "?"
+    return _scaled(n, LARGE, 1000) if abs(n) >= 1e4 else f"{n:.4g}"
+
+
+def duration(seconds: float) -> str:
+    """Three digits and a unit: `1.23 ms`."""
+    for unit, name in SHORT:
+        if abs(seconds) >= unit:
+            return f"{seconds / unit:.3g} {name}"
+    return f"{seconds / 1e-9:.3g} ns"
 
 
 def _scaled(n: float, units: Sequence[str], base: int) -> str:
