@@ -83,6 +83,27 @@ def test_an_endless_loop_is_ended_at_its_limit(worker):
     assert worker.run(job("add"), 1, 1).value == 2
 
 
+def test_a_job_that_waits_behind_another_is_cancelled_at_once(worker):
+    running, first, second, found = threading.Event(), threading.Event(), threading.Event(), []
+
+    def begun(_):
+        running.set()
+
+    hang = lambda: worker.run(job("hang"), progress=begun, stop=first, limit=60)  # noqa: E731
+    wait = lambda: found.append(worker.run(job("add"), 1, 1, stop=second).kind)  # noqa: E731
+    threads = [threading.Thread(target=f) for f in (hang, wait)]
+    threads[0].start()
+    assert running.wait(60)
+    threads[1].start()
+    worker.cancel(second)
+    threads[1].join(5)
+    now = list(found)
+    worker.cancel(first)
+    for t in threads:
+        t.join(30)
+    assert now == ["cancelled"]
+
+
 def test_a_job_is_cancelled_while_it_runs(worker):
     stop, other = threading.Event(), threading.Event()
 

@@ -126,7 +126,7 @@ def refuse_long(text: str) -> None:
     if branches > MOST_BRANCHES:
         raise LabError(
             "too-long-to-compile",
-            f"unrolled, the code branches in {branches} places: compiling it here would make the notebook wait",
+            f"unrolled, the code branches in {branches} places: compiling it here would hold up the notebook",
             hint="run it (a run compiles in a process of its own), or unroll a loop with fewer turns",
         )
 
