@@ -80,7 +80,10 @@ def ended(row: Run) -> tuple[str, Literal["info", "good", "bad"]]:
         return f"{name}: the result is wrong, see Runs.", "bad"
     checked = "right, " if row["check"] == "ok" else ""
     seconds, naive = row["seconds"] or 0.0, row.get("naive")
-    gain = f", {naive / seconds:.3g}x as fast as without steps" if naive and seconds else ""
+    ratio = naive / seconds if naive and seconds else None
+    gain = "" if ratio is None else f", {ratio:.3g}x as fast as without steps"
+    if ratio is not None and ratio < 1:
+        gain = f", {1 / ratio:.3g}x slower than without steps"
     return f"{name}: {checked}{duration(seconds)}{gain}.", "good"
 
 

@@ -259,6 +259,7 @@ def test_a_lab_lives_as_long_as_somebody_holds_it():
 def test_the_end_of_a_run_is_said():
     row = {"title": "step 3", "state": "done", "check": "ok", "seconds": 2e-3, "naive": 9e-3}
     assert ended(row) == ("Run of step 3: right, 2 ms, 4.5x as fast as without steps.", "good")
+    assert "4x slower than without steps" in ended({**row, "naive": 5e-4})[0]
     assert ended({**row, "check": "skipped", "naive": None}) == ("Run of step 3: 2 ms.", "good")
     assert ended({**row, "check": "wrong", "seconds": None})[1] == "bad"
     assert ended({**row, "state": "failed"}) == ("Run of step 3 failed: see Runs.", "bad")
