@@ -38,7 +38,7 @@ def is_done(page):
     page.runs()
     row = page.checked()
     assert re.search(r"\d.*s", row.locator("td").first.inner_text())
-    page.says("as fast as without steps")
+    page.says("without steps")  # faster, or slower: the machine may be busy
 
 
 @pytest.mark.parametrize("by", HANDS)
