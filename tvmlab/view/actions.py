@@ -108,7 +108,7 @@ def _cannot(name: str, reason: str) -> Action:
 
 
 def _offered(trace: Trace, chosen: Chosen, offer: Offer) -> Action:
-    tried = [(m, judge(trace, m.primitive, m.args)) for m in offer.moves[: VARIANTS.get(offer.name, 1)]]
+    tried = [(m, _matched(judge(trace, m.primitive, m.args), m)) for m in offer.moves[: VARIANTS.get(offer.name, 1)]]
     move, verdict = best(tried)
     state = chosen.state
     signs = {_told(chosen, offer, m): sign(v) for m, v in tried} if len(tried) > 1 or offer.name in VARIANTS else {}
@@ -122,6 +122,15 @@ def _offered(trace: Trace, chosen: Chosen, offer: Offer) -> Action:
         card=explained(trace, move, verdict),
         owes=[o.message for o in verdict.obligations],
     )
+
+
+def _matched(verdict: Verdict, move: Move) -> Verdict:
+    """By code a loop may be tensorized before what is inside it is what the intrinsic computes; who points at it means
+    the loop as it is."""
+    if move.primitive != "tensorize" or verdict.kind != OWES:
+        return verdict
+    owed = verdict.obligations[0]
+    return Verdict(ILLEGAL, owed.message, owed)
 
 
 def best(tried: Sequence[tuple[Move, Verdict]]) -> tuple[Move, Verdict]:

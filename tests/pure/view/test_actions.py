@@ -12,6 +12,7 @@ from tests.payloads import complaints
 from tests.pure.view.sketch import matmul, tiled
 from tests.traces import MORE, random_steps
 from tvmlab import te
+from tvmlab.expr import intrin
 from tvmlab.face import recipes
 from tvmlab.face.handle import Schedule
 from tvmlab.schedule.trace import Step, Trace
@@ -19,6 +20,12 @@ from tvmlab.view import payload
 from tvmlab.view.actions import FIRST, ORDER, act_action, actions, actions_iter, in_order
 from tvmlab.view.acts import decode
 from tvmlab.view.ids import id_of, ids
+
+
+@pytest.fixture(autouse=True)
+def no_intrinsics(monkeypatch):
+    """What other tests have registered is not offered here."""
+    monkeypatch.setattr(intrin, "_REGISTRY", {})
 
 
 def listed(s: Any, selected: list[str]) -> str:
@@ -216,11 +223,9 @@ def test_hostile_names():
                 apply(s.trace, item["act"])
 
 
-def test_registered_intrinsics_are_offered_with_their_verdicts(monkeypatch):
+def test_registered_intrinsics_are_offered_with_their_verdicts():
     from tests.intrins import gemv
-    from tvmlab.expr import intrin
 
-    monkeypatch.setattr(intrin, "_REGISTRY", {})
     te.register_intrin(gemv(16, 16), "gemv_16x16")
     te.register_intrin(gemv(8, 8), "gemv_8x8")
     A, x = te.placeholder((64, 64), name="A"), te.placeholder((64,), name="x")
@@ -248,3 +253,12 @@ def test_sixty_stages():
     made = actions(s, ["x30"])
     assert complaints(made, payload.Actions) == []
     assert next(i for i in made["items"] if i["name"] == "compute_at")["sign"] == "+"
+
+
+def test_an_intrinsic_that_computes_something_else_is_not_offered_as_legal():
+    from tests.intrins import gemv
+
+    te.register_intrin(gemv(8, 8), "gemv_8x8")
+    s, *_ = matmul(8, 8, 8)
+    item = next(i for i in actions(s, ["C.i"])["items"] if i["name"] == "tensorize")
+    assert (item["sign"], item["owes"]) == ("x", []) and item["reason"]
