@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { ANY, chordOf, makeKeys } from "./keys";
+import { ANY, chordOf, guard, makeKeys } from "./keys";
 
 const event = (key: string, more: KeyboardEventInit = {}) => new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...more });
 
@@ -133,4 +133,32 @@ it("a chord called like a property of every object is nobody's", () => {
   const odd = event("constructor");
   expect(() => button.dispatchEvent(odd)).not.toThrow();
   expect(odd.defaultPrevented).toBe(false);
+});
+
+it("who listens before the lab is told which keys are the lab's, and no longer once the lab is gone", () => {
+  let early: string[] = []; // as Notebook 7: on the document, capturing, unless the target is marked
+  const listen = (e: KeyboardEvent) => {
+    if (!(e.target as Element).hasAttribute("data-lm-suppress-shortcuts")) early.push(chordOf(e));
+  };
+  document.addEventListener("keydown", listen, true);
+  const stop = guard(root, keys);
+  keys.bind("tree", () => ({ "Mod+z": () => {} }));
+  for (const key of ["b", "ArrowDown", "Enter", " "]) press(button, key);
+  press(button, "z", { ctrlKey: true });
+  press(field, "z", { ctrlKey: true });
+  const open = keys.onEscape(() => open());
+  press(button, "Escape");
+  expect(early).toEqual([]);
+  press(button, "Escape");
+  press(button, "Enter", { shiftKey: true });
+  press(button, "s", { ctrlKey: true });
+  press(cell, "b");
+  expect(early).toEqual(["Escape", "Shift+Enter", "Mod+s", "b"]);
+  expect(document.querySelector("[data-lm-suppress-shortcuts]")).toBe(null);
+  early = [];
+  press(button, "b");
+  stop();
+  press(button, "b");
+  expect(early).toEqual(["b"]);
+  document.removeEventListener("keydown", listen, true);
 });

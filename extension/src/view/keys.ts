@@ -2,6 +2,9 @@
 //
 // While focus is inside, keys without Ctrl, Cmd or Alt stay inside (else `b` would add a cell); Shift+Enter and chords
 // that nobody here uses pass to the notebook. Text being typed is never taken for a command.
+//
+// JupyterLab listens where events end (bubbling); Notebook 7 on the document before the lab hears anything (capture).
+// So `guard` marks what has the focus ahead of both, for each key anew: no shortcut counts from the mark on upwards.
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { useStore } from "./store";
 
@@ -26,6 +29,8 @@ export interface Keys {
   onEscape(close: () => void): () => void;
   list(): Listed[];
   handle(event: KeyboardEvent, root: HTMLElement): void;
+  /** Whether a key is the lab's, before anything has heard it. */
+  keeps(event: KeyboardEvent): boolean;
 }
 
 /** `single`: whether letters and signs alone act; a person may turn them off. */
@@ -33,24 +38,22 @@ export function makeKeys(single: () => boolean = () => true): Keys {
   const bound: { pane: string; bindings: () => Bindings }[] = [];
   const closers: { close: () => void }[] = [];
 
-  function use(event: KeyboardEvent, chord: string): boolean {
-    const target = event.target as HTMLElement;
-    if (isTyping(target) && !chord.startsWith("Mod+") && !/F\d+$/.test(chord)) return false;
-    if (isTyping(target) && /^Mod\+(Shift\+)?[a-z]$/.test(chord)) return false; // undo, copy ... of the text itself
-    if (!single() && isSingle(event)) return false;
+  /** What a chord may do here, the newest binding of the pane first; each may still say no. */
+  function uses(event: KeyboardEvent, chord: string): Handler[] {
+    const target = origin(event);
+    if (isTyping(target) && !chord.startsWith("Mod+") && !/F\d+$/.test(chord)) return [];
+    if (isTyping(target) && /^Mod\+(Shift\+)?[a-z]$/.test(chord)) return []; // undo, copy ... of the text itself
+    if (!single() && isSingle(event)) return [];
     const pane = target.closest<HTMLElement>("[data-pane]")?.dataset.pane ?? "";
-    return first(pane, chord, event) || first(ANY, chord, event);
+    return [pane, ANY].flatMap((name) => of(name, chord));
   }
 
-  /** The newest binding first. */
-  function first(pane: string, chord: string, event: KeyboardEvent): boolean {
-    for (const b of [...bound].reverse()) {
+  function of(pane: string, chord: string): Handler[] {
+    return [...bound].reverse().flatMap((b) => {
       const all = b.pane === pane ? b.bindings() : {};
-      const binding = Object.hasOwn(all, chord) ? all[chord] : undefined;
-      const run = typeof binding === "object" ? binding.run : binding;
-      if (run && run(event) !== false) return true;
-    }
-    return false;
+      const binding = Object.hasOwn(all, chord) ? all[chord]! : [];
+      return "run" in binding ? binding.run : binding;
+    });
   }
 
   function escape(event: KeyboardEvent, root: HTMLElement): void {
@@ -73,8 +76,13 @@ export function makeKeys(single: () => boolean = () => true): Keys {
       if (event.defaultPrevented) return event.stopPropagation();
       const chord = chordOf(event);
       if (chord === "Escape") return escape(event, root);
-      if (use(event, chord)) stop(event);
-      else keepInside(event);
+      if (uses(event, chord).some((run) => run(event) !== false)) stop(event);
+      else if (staysInside(event)) event.stopPropagation();
+    },
+    keeps(event) {
+      const chord = chordOf(event);
+      if (chord === "Escape") return closers.length > 0;
+      return event.isComposing || staysInside(event) || uses(event, chord).length > 0;
     },
   };
 }
@@ -111,15 +119,34 @@ export function isTyping(target: HTMLElement): boolean {
   return target.tagName === "INPUT" && !NOT_TEXT.has((target as HTMLInputElement).type);
 }
 
-function keepInside(event: KeyboardEvent): void {
-  if (event.ctrlKey || event.metaKey || event.altKey) {
-    // A chord in a text field is about the text: the notebook must not undo or paste cells.
-    if (isTyping(event.target as HTMLElement) && /^[acvxyz]$/i.test(event.key)) event.stopPropagation();
-    return;
-  }
-  if (event.key === "Enter" && event.shiftKey) return;
-  if (/^F\d+$/.test(event.key)) return;
-  event.stopPropagation();
+function staysInside(event: KeyboardEvent): boolean {
+  // A chord in a text field is about the text: the notebook must not undo or paste cells.
+  if (event.ctrlKey || event.metaKey || event.altKey) return isTyping(origin(event)) && /^[acvxyz]$/i.test(event.key);
+  return !(event.key === "Enter" && event.shiftKey) && !/^F\d+$/.test(event.key);
+}
+
+/** Where a key was pressed; from outside a shadow root `target` is only its host. */
+const origin = (event: Event) => (event.composedPath()[0] ?? event.target) as HTMLElement;
+
+const MARK = "data-lm-suppress-shortcuts";
+
+/** Has the dispatcher of JupyterLab and Notebook leave alone what is the lab's, and hear the rest. Returns how to stop. */
+export function guard(root: HTMLElement, keys: Keys): () => void {
+  const view = root.ownerDocument.defaultView!;
+  let marked: Element | undefined;
+  const clear = () => marked?.removeAttribute(MARK);
+  const heard = (event: KeyboardEvent) => {
+    clear();
+    if (!event.composedPath().includes(root) || !keys.keeps(event)) return;
+    // Not the root: a shortcut of "any :focus in a notebook" counts for the very element that has the focus.
+    marked = event.target as Element;
+    marked.setAttribute(MARK, "true");
+  };
+  view.addEventListener("keydown", heard, true);
+  return () => {
+    view.removeEventListener("keydown", heard, true);
+    clear();
+  };
 }
 
 /** Gives the focus back to the cell. */

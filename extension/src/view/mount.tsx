@@ -3,6 +3,7 @@ import { render } from "preact";
 import { App } from "./app";
 import { keepFocus } from "./focus";
 import type { Host } from "./host";
+import { guard } from "./keys";
 import { makeStore, StoreContext } from "./store";
 import { followTheme } from "./theme";
 
@@ -16,7 +17,7 @@ export function mount(element: HTMLElement, host: Host): () => void {
   element.append(root);
   const heard = (event: KeyboardEvent) => store.keys.handle(event, root);
   root.addEventListener("keydown", heard);
-  const stops = [stop, followTheme(root), keepFocus(root), () => root.removeEventListener("keydown", heard)];
+  const stops = [stop, followTheme(root), keepFocus(root), guard(root, store.keys), () => root.removeEventListener("keydown", heard)];
   render(
     <StoreContext.Provider value={store}>
       <App root={root} />
