@@ -83,6 +83,27 @@ def test_an_endless_loop_is_ended_at_its_limit(worker):
     assert worker.run(job("add"), 1, 1).value == 2
 
 
+def test_a_job_that_waits_behind_another_is_cancelled_at_once(worker):
+    running, first, second, found = threading.Event(), threading.Event(), threading.Event(), []
+
+    def begun(_):
+        running.set()
+
+    hang = lambda: worker.run(job("hang"), progress=begun, stop=first, limit=60)  # noqa: E731
+    wait = lambda: found.append(worker.run(job("add"), 1, 1, stop=second).kind)  # noqa: E731
+    threads = [threading.Thread(target=f) for f in (hang, wait)]
+    threads[0].start()
+    assert running.wait(60)
+    threads[1].start()
+    worker.cancel(second)
+    threads[1].join(5)
+    now = list(found)
+    worker.cancel(first)
+    for t in threads:
+        t.join(30)
+    assert now == ["cancelled"]
+
+
 def test_a_job_is_cancelled_while_it_runs(worker):
     stop, other = threading.Event(), threading.Event()
 
@@ -225,3 +246,14 @@ def test_where_a_loop_runs_and_main_has_no_file():
     code = f"exec({IN_A_CELL!r})\nthis line is still there\n"
     run = subprocess.run([sys.executable, "-c", "exec(input())"], input=code, capture_output=True, text=True)
     assert run.stdout.split("\n")[:2] == ["3 crash", "this line is still there"], run.stderr
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="open files are counted by /proc")
+def test_children_that_died_leave_no_open_files(worker):
+    assert worker.run(job("pid")).ok
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        gone = worker._child
+        assert worker.run(job("segv")).kind == "crash"
+        assert gone.log.closed and worker.run(job("pid")).ok
+    assert len(os.listdir("/proc/self/fd")) <= before

@@ -42,7 +42,8 @@ def measure(bench: Bench, name: str) -> Row:
     bench.say(f"{name} ...")
     with Others([p.process.pid for p in bench.peers.values()]) as others:
         module.run(bench, row)
-    row.others = others.share
+    if row.others is None:
+        row.others = others.share
     return row
 
 

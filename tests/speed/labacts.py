@@ -48,3 +48,32 @@ WORKS = (
          "C.j", "C.i", "C.k", "C", "A"),
     Work("conv2d", {}, ((16, 8), (8, 14), (4, 28), (2, 16), (32, 4)), "conv.x", "conv.f", "conv.rc", "conv", "data"),
 )  # fmt: skip
+
+
+def opened(work: Work) -> Any:
+    """A lab of the operator."""
+    from tvmlab.lab import workloads
+    from tvmlab.lab.app import Lab
+
+    lab, shape = Lab(), workloads.shape(work.name, work.shape)
+    return lab.start(workloads.declare(work.name, shape), work.name, shape)
+
+
+def act(lab: Any, step: Step) -> dict[str, Any]:
+    """The step as the browser would ask for it."""
+    if step.action == "inward":
+        return inward(lab, step)
+    lab.selection = [step.id]
+    item = next(x for x in lab.actions()["items"] if x["name"] == step.action)
+    given = {} if step.value is None else {item["params"][0]["name"]: step.value}
+    return {**item["act"], "args": {**item["act"]["args"], **given}}
+
+
+def inward(lab: Any, step: Step) -> dict[str, Any]:
+    """The loop and the one inside it change places."""
+    tree = lab.frame["tree"]
+    stage = next(r["stage"] for r in tree if r["id"] == step.id)
+    ids = [r["id"] for r in tree if r["kind"] == "loop" and r["stage"] == stage]
+    at = ids.index(step.id)
+    ids[at], ids[at + 1] = ids[at + 1], ids[at]
+    return {"primitive": "reorder", "args": {"stage": {"stage": stage}, "axes": [{"axis": i} for i in ids]}}

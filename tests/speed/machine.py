@@ -120,4 +120,13 @@ class Others:
         return sum(ticks), sum(ticks) - idle - sum(int(a) + int(b) for a, b in mine)
 
     def _pids(self) -> list[int]:
-        return [os.getpid(), *self.children]
+        """This process and all that it started, themselves or through others, as far as they are still there."""
+        found = [os.getpid(), *self.children]
+        children: dict[int, list[int]] = {}
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                parent = int(path.read_text().rpartition(")")[2].split()[1])
+                children.setdefault(parent, []).append(int(path.parent.name))
+        for pid in found:
+            found += [p for p in children.get(pid, []) if p not in found]
+        return found

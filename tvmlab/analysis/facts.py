@@ -226,6 +226,16 @@ class Move(NamedTuple):
     unrolled: bool
 
 
+def used_lanes(f: Facts, native: int) -> float:
+    """Elements that a step of the arithmetic does at a time, on vectors of `native` elements: as the program says, and
+    all of them where a compiler makes vectors of a plain innermost loop by itself."""
+    steps = flops = 0.0
+    for w in f.work:
+        wide = native if w.lanes == 1 and w.trip >= native else max(1, min(w.lanes, native))
+        flops, steps = flops + w.flops, steps + w.flops / wide
+    return flops / steps if steps else 1.0
+
+
 def _stays(moves: list[Move]) -> int:
     """How often in a row an access is to one place."""
     times = 1

@@ -53,7 +53,10 @@ class Roof:
 
 @dataclass(frozen=True)
 class Roofline:
-    """`roofs`: of the caches, of memory and of arithmetic; `binding` takes longest.
+    """`roofs`: of the caches behind the first, of memory and of arithmetic; `binding` takes longest.
+
+    The first cache is no roof: how many of the loads a compiler spares it, by keeping values in registers, is not known
+    here, and counting all of them would put the roof below what is measured.
 
     `attainable`: flops per second. `intensity`: flops per byte out of memory. `peak`: of the machine's arithmetic with
     all cores and full vectors; the roof of arithmetic is that of the cores and lanes that the program uses.
@@ -69,16 +72,17 @@ class Roofline:
     text: str
 
 
-def roofline(m: Metrics, machine: Machine) -> Roofline | None:
-    """None where the program's counts are not known."""
+def roofline(m: Metrics, machine: Machine, lanes: float | None = None) -> Roofline | None:
+    """None where the program's counts are not known. `lanes`: that the arithmetic uses (`facts.used_lanes`); without,
+    those of the widest vector in the program."""
     if m.flops is None or m.moved is None:
         return None
     cores = active_cores(m, machine)
     bits = m.bits
     found = traffic(m, machine)
     roofs = [_roof(t.source, t.bytes, m.flops, machine.bandwidth(t.source, cores)) for t in found]
-    roofs.insert(0, _roof(machine.caches[0].name, m.moved, m.flops, machine.bandwidth(machine.caches[0].name, cores)))
-    arithmetic = machine.peak(bits, cores, m.lanes or 1)
+    used = min(float(machine.lanes(bits)), lanes if lanes is not None else m.lanes or 1)
+    arithmetic = machine.peak(bits, cores, 1) * used
     if m.flops:
         roofs.append(Roof("arithmetic", arithmetic, m.flops / arithmetic))
     binding = max(roofs, key=lambda r: r.seconds)
@@ -86,7 +90,7 @@ def roofline(m: Metrics, machine: Machine) -> Roofline | None:
     out = found[-1].bytes
     return Roofline(
         tuple(roofs), binding, m.flops / seconds if m.flops and seconds else None, m.flops / out if out else None,
-        seconds, machine.peak(bits), tuple(found), _text(binding, m, cores, machine),
+        seconds, machine.peak(bits), tuple(found), _text(binding, m, cores, used, machine),
     )  # fmt: skip
 
 
@@ -96,10 +100,9 @@ def _roof(name: str, moved: float, flops: float, bandwidth: float) -> Roof:
     return Roof(name, limit, moved / bandwidth, moved, intensity)
 
 
-def _text(binding: Roof, m: Metrics, cores: int, machine: Machine) -> str:
+def _text(binding: Roof, m: Metrics, cores: int, lanes: float, machine: Machine) -> str:
     if binding.name == "arithmetic":
-        most = machine.lanes(m.bits)
-        used = f"{cores} of {machine.cores} cores, {min(m.lanes or 1, most)} of {most} lanes"
+        used = f"{cores} of {machine.cores} cores, {lanes:.3g} of {machine.lanes(m.bits)} lanes"
         return f"arithmetic is the limit, with {used}"
     return f"the bytes from {binding.name} are the limit"
 

@@ -154,13 +154,15 @@ class Document:
         via: str = "widget",
         names: Sequence[str] = (),
         evidence: str = "",
+        where: tuple[str, int] | None = None,
     ) -> Any:
         """Take one step at the cursor; returns what the primitive returns. One that is refused changes nothing.
 
-        `args`: by parameter, as the primitive takes them: stages by number, axes, tensors, numbers.
+        `args`: by parameter, as the primitive takes them: stages by number, axes, tensors, numbers. `where`: the file
+        and line it was taken in, of one that is code (`via` is "" then).
         """
         prepared = primitives.prepare(primitive, self.point.trace.state, args)
-        trace = self.point.trace + Step(primitive, prepared, None, tuple(names))
+        trace = self.point.trace + Step(primitive, prepared, where, tuple(names))
         results = trace.results  # refused steps raise here
         self._append([trace], via, evidence)
         return results

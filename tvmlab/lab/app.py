@@ -23,6 +23,7 @@ from ..expr.tensor import Tensor
 from ..face.api import as_target, create_schedule, need_arguments, need_schedule, refuse_lost
 from ..face.document import Document
 from ..face.handle import Schedule
+from ..face.source import caller, place, result_names
 from ..face.verdict import arguments
 from ..schedule.trace import Trace
 from ..view import actions, acts, frame, payload, pictures, sources, steps, still, story
@@ -170,9 +171,11 @@ class Lab:
 
     def apply(self, primitive: str, *args: Any, **kwargs: Any) -> Any:
         """One step, loops and stages given by name: `lab.apply("split", "C.i", factor=32)`. Returns what it makes."""
+        line = caller()
+        code = {"via": "", "where": place(line), "names": result_names(line)}
         with self.acting():
             bound = acts.plain(primitive, args, kwargs, self.schedule.state)
-            return requests.take(self, primitive, bound)
+            return requests.take(self, primitive, bound, code=code)
 
     def undo(self) -> Lab:
         with self.acting():

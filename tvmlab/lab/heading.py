@@ -8,6 +8,7 @@ from typing import Any
 from ..analysis import machine
 from ..core.error import BuildError
 from ..core.units import duration
+from ..runtime.measure import WIDE
 from ..target import get, names
 from ..target.base import TargetKind
 from ..view import head, payload
@@ -43,9 +44,10 @@ def measured(rows: Sequence[payload.Run]) -> tuple[str, str, str]:
     row = next((r for r in rows if r["state"] == "done" and not r["stale"] and r["seconds"]), None)
     if row is None or not row["seconds"]:
         return "not run", "", ""
-    part = 50 * (row["spread"] or 0.0) / row["seconds"]
-    spread = "" if row["spread"] is None else f"±{part:.0f} %" if part >= 10 else f"±{part:.2g} %"
-    naive = row.get("naive")
+    width = (row["spread"] or 0.0) / row["seconds"]
+    part = f"{50 * width:.0f}" if width >= 0.2 else f"{50 * width:.2g}"
+    spread = "" if row["spread"] is None else "unsteady," if width > WIDE else f"±{part} %"
+    naive = row["step"] and row.get("naive")  # the start is not beside itself
     return duration(row["seconds"]), spread, f"{naive / row['seconds']:.3g}x naive" if naive else ""
 
 

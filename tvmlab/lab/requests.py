@@ -89,8 +89,11 @@ def apply(lab: Any, request: Request) -> None:
         take(lab, primitive, args, sure=request.get("sure", False))
 
 
-def take(lab: Any, primitive: str, args: dict[str, Any], sure: bool = True) -> Any:
-    """Take a step, or all steps of a recipe. One that may be wrong is taken only by who is `sure`."""
+def take(lab: Any, primitive: str, args: dict[str, Any], sure: bool = True, code: dict[str, Any] | None = None) -> Any:
+    """Take a step, or all steps of a recipe. One that may be wrong is taken only by who is `sure`.
+
+    `code`: of a step that is a line of code, where it stands and what its results are called there.
+    """
     recipe = primitive.startswith(recipes.PREFIX)
     found = (recipes.judge if recipe else judge)(lab.schedule.trace, primitive, args)
     if found.kind == ILLEGAL:
@@ -99,7 +102,7 @@ def take(lab: Any, primitive: str, args: dict[str, Any], sure: bool = True) -> A
         raise LabError("not-sure", found.reason, hint="apply it once more to take it all the same")
     if recipe:
         return _take_recipe(lab, primitive, args)
-    made = lab.document.apply(primitive, args, evidence=found.kind)
+    made = lab.document.apply(primitive, args, evidence=found.kind, **(code or {}))
     lab.say(f"Step {lab.step}: {lab.document.entries[lab.step - 1].label}.", "good")
     return made
 

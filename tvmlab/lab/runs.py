@@ -291,16 +291,10 @@ class Runs:
         except LabError:  # it cannot be saved, so it was not run either
             self._now = "-"
 
-    def seconds(self) -> dict[str, float]:
-        """The last measured time after each step, by its id ("" for the start)."""
-        with self._lock:
-            done = [r for r in reversed(self._rows) if r["state"] == "done" and r["check"] != "wrong"]
-            return {r["step"]: r["seconds"] for r in done if r["seconds"] is not None}
-
     def seconds_of(self, trace: Trace) -> float | None:
-        """The last measured time of a trace, wherever it stood."""
+        """The last measured time of a trace, wherever it stood; a wrong result has none."""
         with self._lock:
-            done = [r for r in self._rows if r["state"] == "done" and self._may_be(r, trace)]
+            done = [r for r in self._rows if r["state"] == "done" and r["check"] != "wrong" and self._may_be(r, trace)]
         if not done:
             return None
         try:

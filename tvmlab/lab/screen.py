@@ -19,6 +19,7 @@ MIME = "application/vnd.tvmlab.schedule+json"
 QUIET = 2.0  # seconds without an act until the still copy in the notebook is written anew
 SOON = 0.4  # until the packed history follows
 SLICE = 0.02  # seconds of work between two looks at what else there is to do
+VERDICTS = 0.05  # of verdicts: longer, so that the pictures that views ask for meanwhile come after them
 AHEAD = 16  # rows near the selection that are judged in idle moments
 PAUSE = 0.001  # seconds of such a look: what was sent leaves the kernel, by another thread of it
 CELLS: weakref.WeakValueDictionary[str, Screen] = weakref.WeakValueDictionary()  # by the cell it was last shown under
@@ -84,7 +85,7 @@ class Screen:
         """Judge what may be done, a few verdicts at a time, so that whoever asks meanwhile is answered."""
         done: list[payload.Action] = []
         judged = map(done.append, actions.actions_iter(self.lab.schedule, self.lab.selection))
-        self._in_slices("actions", judged, lambda: self._judged(done))
+        self._in_slices("actions", judged, lambda: self._judged(done), VERDICTS)
 
     def _judged(self, done: list[payload.Action]) -> None:
         if self.widget is not None:
@@ -114,12 +115,12 @@ class Screen:
             self.widget.history = self.lab.history()
             self.widget.story = story.story(self.lab.document)
 
-    def _in_slices(self, name: str, work: Iterator[Any], then: Callable[[], None], most: float = SLICE) -> None:
-        """Work `most` seconds at a time, so that the kernel can answer meanwhile. A change of the lab starts it anew."""
-        until = time.perf_counter() + most
+    def _in_slices(self, name: str, work: Iterator[Any], then: Callable[[], None], slice: float = SLICE) -> None:
+        """Work `slice` seconds at a time, so that the kernel can answer meanwhile. A change of the lab starts anew."""
+        until = time.perf_counter() + slice
         for _ in work:
             if time.perf_counter() > until:
-                self.lab.later(name, PAUSE if most == SLICE else most, lambda: self._in_slices(name, work, then, most))
+                self.lab.later(name, PAUSE, lambda: self._in_slices(name, work, then, slice))
                 return
         then()
 

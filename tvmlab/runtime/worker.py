@@ -36,6 +36,7 @@ Kind = Literal["done", "error", "memory", "crash", "timeout", "cancelled", "lost
 FORKS = hasattr(os, "fork") and sys.platform != "darwin"
 NOT_STARTED = (OSError, EOFError, TimeoutError, RuntimeError, subprocess.SubprocessError)
 PRELOAD = ("tvmlab.face.trial", "tvmlab.target.llvm", "tvmlab.target.interp", "numba")
+LOOK = 0.05  # seconds between two looks of a job that waits for its turn: is it still wanted?
 START_LIMIT = 120.0  # seconds for the first process to import everything
 BOOT = "import sys, json; a = json.loads(sys.argv[1]); sys.path[:] = a['path']; import {0} as c; c.{1}(a)"
 SIGNALS = {
@@ -104,14 +105,17 @@ class Worker:
         several threads take turns.
         """
         stop = stop or threading.Event()
-        with self._turn:
+        while not self._turn.acquire(timeout=LOOK):
+            if stop.is_set():  # cancelled while another's job runs, which need not end soon
+                return Outcome("cancelled", text="cancelled")
+        try:
             with self._guard:
                 self._stop = stop
-            try:
-                return self._run((function, args, limit), progress, stop)
-            finally:
-                with self._guard:
-                    self._stop = None
+            return self._run((function, args, limit), progress, stop)
+        finally:
+            with self._guard:
+                self._stop = None
+            self._turn.release()
 
     def _run(self, what: Any, progress: Callable[[Any], None] | None, stop: threading.Event) -> Outcome:
         start, why = time.monotonic(), ""
@@ -341,6 +345,7 @@ class _Child:
 
     def close(self) -> None:
         self.end()
+        self.log.close()
 
 
 def _receive(read: Any, inbox: SimpleQueue[Any], child: Any) -> None:
@@ -394,10 +399,9 @@ class _Nursery:
     def child(self, memory: int) -> _Child:
         log = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the child
         ours, theirs = socket.socketpair()
-        with theirs:
+        with ours, theirs:
             pid = self._ask({"make": memory}, [theirs.fileno(), log.fileno()])
-        read, write = ours.makefile("rb"), ours.makefile("wb")
-        ours.close()
+            read, write = ours.makefile("rb"), ours.makefile("wb")  # which keep our end open
         return _Child(pid, read, write, log, lambda: self._status(pid))
 
     def _status(self, pid: int) -> int:

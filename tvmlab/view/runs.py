@@ -79,11 +79,12 @@ def ended(row: Run) -> tuple[str, Literal["info", "good", "bad"]]:
     if row["check"] == "wrong":
         return f"{name}: the result is wrong, see Runs.", "bad"
     checked = "right, " if row["check"] == "ok" else ""
-    seconds, naive = row["seconds"] or 0.0, row.get("naive")
-    ratio = naive / seconds if naive and seconds else None
-    gain = "" if ratio is None else f", {ratio:.3g}x as fast as without steps"
-    if ratio is not None and ratio < 1:
-        gain = f", {1 / ratio:.3g}x slower than without steps"
+    seconds, naive = row["seconds"] or 0.0, row["step"] and row.get("naive")
+    gain = ""
+    if naive and seconds:
+        slow = seconds > naive
+        gain = f", {seconds / naive:.3g}x slower than" if slow else f", {naive / seconds:.3g}x as fast as"
+        gain += " without steps"
     return f"{name}: {checked}{duration(seconds)}{gain}.", "good"
 
 

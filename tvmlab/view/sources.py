@@ -33,6 +33,7 @@ from .ids import id_of
 from .loops import owners, plain
 from .payload import Line, SourceText
 
+MOST_BRANCHES = 160  # of a program that is compiled to be looked at: some 4 seconds
 MOST_LINES, MOST_LETTERS = 5000, 1000  # of a text, and of a line; what is left out is said
 FORMS = {"asm": "Assembly"}
 UNIT = {"python": 4, "llvm": 2, "c": 4, "asm": 8}  # letters of one indent
@@ -110,12 +111,24 @@ def _generated(trace: Trace, kind: Kind, target: Target | None) -> SourceText:
         lines, note = cut(text, record.kind.syntax)
         link(lines, loop_names(program, trace.state), HEADS.get(record.kind.syntax))
         return _text(kind, lines, note)
+    refuse_long(record.kind.source(program, record))
     start = time.perf_counter()
     compiled = record.kind.compile(program, record)
     text = getattr(compiled, kind.form)() if kind.form in ("ir", "asm") else compiled.extra[kind.form]()
     spent = f"compiled in {(time.perf_counter() - start) * 1e3:.0f} ms"
     lines, note = cut(text, kind.form)
     return _text(kind, lines, "; ".join(filter(None, [spent, note])))
+
+
+def refuse_long(text: str) -> None:
+    """LLVM takes a time that grows with the square of the loops, and cannot be interrupted: 250 of them take 20 s."""
+    branches = text.count("br i1 ")
+    if branches > MOST_BRANCHES:
+        raise LabError(
+            "too-long-to-compile",
+            f"unrolled, the code branches in {branches} places: compiling it here would hold up the notebook",
+            hint="run it (a run compiles in a process of its own), or unroll a loop with fewer turns",
+        )
 
 
 def flat(trace: Trace, target: Target) -> Program:

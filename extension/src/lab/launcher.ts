@@ -61,4 +61,17 @@ async function open(app: JupyterFrontEnd, folder: string, code: string): Promise
 async function run(panel: NotebookPanel): Promise<void> {
   await Promise.all([panel.context.ready, panel.sessionContext.ready, panel.revealed]);
   await NotebookActions.runAll(panel.content, panel.sessionContext);
+  await begin(panel.content.node);
+}
+
+/** The keys go on in what the lab begins with: running has given the focus to the cell. */
+async function begin(book: HTMLElement): Promise<void> {
+  for (let n = 0; n < 100; n += 1) {
+    const first = book.querySelector<HTMLElement>(".tvl [data-first]");
+    const now = document.activeElement;
+    const elsewhere = now?.closest(".tvl, .cm-editor, input, textarea");
+    if (elsewhere) return;
+    if (first) return first.focus({ preventScroll: true });
+    await new Promise((done) => setTimeout(done, 100));
+  }
 }

@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { expect, test } from "vitest";
-import { complaint, showDocument } from "./still";
+import { complaint, readable, showDocument } from "./still";
 
 const state = {
   head: {}, history: { steps: [] }, frame: { tree: [], loops: [] }, selection: [], actions: {}, runs: {}, message: {},
@@ -25,4 +25,11 @@ test.each([
   expect(place.textContent).toContain(text);
   gone();
   expect(place.childNodes.length).toBe(0);
+});
+
+test("pictures and sources that do not say what they are, are passed over", () => {
+  const strange = [null, 1, [], {}, { kind: 7 }, { kind: "" }];
+  const kept = [{ kind: "graph" }];
+  const read = readable({ schema: 1, state, pictures: [...strange, ...kept], sources: strange } as never);
+  expect([read.pictures, read.sources]).toEqual([kept, []]);
 });

@@ -11,11 +11,17 @@ export function showDocument(element: HTMLElement, data: unknown): () => void {
   const trouble = complaint(data);
   if (trouble) return say(element, trouble);
   try {
-    return mount(element, documentHost(data as Document));
+    return mount(element, documentHost(readable(data as Document)));
   } catch (error) {
     element.replaceChildren();
     return say(element, `This saved lab could not be drawn (${String(error)}). Run its cell to make it anew.`);
   }
+}
+
+/** Without the pictures and sources that do not say what they are: the rest can be read all the same. */
+export function readable(data: Document): Document {
+  const named = (it: unknown) => isRecord(it) && typeof it.kind === "string" && it.kind !== "";
+  return { ...data, pictures: data.pictures.filter(named), sources: data.sources.filter(named) };
 }
 
 /** Why the data is no document that can be drawn, or "". */

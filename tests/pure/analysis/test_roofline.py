@@ -5,6 +5,7 @@ import pytest
 from tests.pure.analysis.test_reasons import chain, matmul, order, panel, readable, tiled
 from tvmlab import te
 from tvmlab.analysis import machine as machines
+from tvmlab.analysis.facts import facts, used_lanes
 from tvmlab.analysis.machine import Cache, Machine, get, names, this_machine
 from tvmlab.analysis.metrics import metrics
 from tvmlab.analysis.roofline import roofline, traffic
@@ -102,6 +103,15 @@ def test_arithmetic_binds_or_memory():
     assert r.binding.name == "memory"
     assert r.attainable == pytest.approx(r.intensity * LAPTOP.bandwidth("memory", 1))
     assert r.peak == LAPTOP.peak()
+
+
+def test_a_compilers_own_vectors_raise_the_roof():
+    """A plain innermost loop over j is made vectors of; a sum over k is not."""
+    for loops, lanes in (("ikj", LAPTOP.lanes()), ("ijk", 1)):
+        found = facts(order(loops, n=64))
+        assert used_lanes(found, LAPTOP.lanes()) == pytest.approx(lanes, rel=0.02)
+        roofs = roofline(found.metrics, LAPTOP, used_lanes(found, LAPTOP.lanes())).roofs
+        assert roofs[-1].limit == pytest.approx(LAPTOP.peak(cores=1, lanes=lanes), rel=0.02)
 
 
 def test_a_program_without_arithmetic():

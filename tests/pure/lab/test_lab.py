@@ -10,6 +10,7 @@ from tests.payloads import complaints
 from tvmlab import te
 from tvmlab.core.error import LabError
 from tvmlab.lab.app import Lab
+from tvmlab.lab.heading import measured
 from tvmlab.lab.requests import answer
 from tvmlab.runtime.worker import Outcome
 from tvmlab.view import payload
@@ -81,6 +82,7 @@ def test_a_huge_factor_is_a_step_like_any_other(lab, ask):
         ({"kind": "jump"}, "`cursor` is missing"),
         ({"kind": "explain", "ids": []}, "no loop or stage"),
         ({"kind": "compare", "ids": ["r1"]}, "two runs"),
+        ({"kind": "apply", "act": {"primitive": "recipe:tile-for-cache", "args": {"stage": [[]]}}}, "is of a stage"),
         ({"kind": "options", "values": ["x"]}, "`values` must be a record"),
         ({"kind": "apply", "act": {"primitive": "bind", "args": {"ivar": {"axis": "C.i"}, "thread_ivar": ""}}}, "tag"),
         ({"kind": "start", "text": "C = te.compute((4,), lambda i: D[i])"}, "D"),
@@ -257,9 +259,10 @@ def test_a_lab_lives_as_long_as_somebody_holds_it():
 
 
 def test_the_end_of_a_run_is_said():
-    row = {"title": "step 3", "state": "done", "check": "ok", "seconds": 2e-3, "naive": 9e-3}
+    row = {"title": "step 3", "step": "e3", "state": "done", "check": "ok", "seconds": 2e-3, "naive": 9e-3}
     assert ended(row) == ("Run of step 3: right, 2 ms, 4.5x as fast as without steps.", "good")
-    assert "4x slower than without steps" in ended({**row, "naive": 5e-4})[0]
+    assert ended({**row, "naive": 5e-4})[0] == "Run of step 3: right, 2 ms, 4x slower than without steps."
+    assert ended({**row, "title": "start", "step": ""}) == ("Run of start: right, 2 ms.", "good")
     assert ended({**row, "check": "skipped", "naive": None}) == ("Run of step 3: 2 ms.", "good")
     assert ended({**row, "check": "wrong", "seconds": None})[1] == "bad"
     assert ended({**row, "state": "failed"}) == ("Run of step 3 failed: see Runs.", "bad")
@@ -278,3 +281,22 @@ def test_a_chain_of_many_stages_is_judged_like_a_short_one():
         y = plus_one(y)
     s = te.create_schedule(y.op)
     assert s.verdict("parallel", y, s[y].op.axis[0]).kind == "legal"
+
+
+def test_a_step_taken_by_code_has_the_names_and_the_place_of_its_line(lab, ask):
+    io, ii = lab.apply("split", "C.i", factor=4)
+    assert "io, ii = s[C].split(i, factor=4)" in lab.code
+    assert [r["name"] for r in lab.frame["tree"] if r["id"].startswith("C.i.")] == ["io", "ii"]
+    assert lab.history()["steps"][0]["origin"]["label"].startswith("test_lab.py line ")
+    lab.apply("unroll", "C.i.inner")
+    lab.undo()
+    assert ask("apply", act={"primitive": "vectorize", "args": {"stage": {"stage": "C"}, "var": {"axis": "C.j"}}})["ok"]
+    assert lab.history()["steps"][-1]["origin"]["kind"] == "widget"
+
+
+def test_the_time_in_the_head():
+    row = {"step": "e3", "state": "done", "stale": False, "seconds": 2e-3, "spread": 1e-4, "naive": 9e-3}
+    assert measured([row]) == ("2 ms", "±2.5 %", "4.5x naive")
+    assert measured([{**row, "spread": 5e-3}])[1] == "unsteady,"  # "±125 %" of a time says nothing
+    assert measured([{**row, "step": ""}])[2] == ""  # the start is not beside itself
+    assert measured([{**row, "stale": True}]) == ("not run", "", "")

@@ -135,3 +135,13 @@ def test_random_schedules(seed):
         assert not complaints(text, payload.SourceText)
         assert bool(text["lines"]) != bool(text["error"])
         assert all(i in rows for _, i in linked(text))
+
+
+def test_what_would_take_minutes_to_compile_is_not_compiled_to_be_looked_at():
+    A = te.placeholder((512, 512), name="A")
+    B = te.compute((512, 512), lambda i, j: A[i, j] * 2.0, name="B")
+    s = te.create_schedule(B.op)
+    s[B].unroll(B.op.axis[0])  # 512 loops, one after the other
+    assert "br i1 " in "".join(line["t"] for line in source(s.trace, "llvm")["lines"])
+    found = source(s.trace, "asm")
+    assert found["error"]["code"] == "too-long-to-compile" and "run it" in found["error"]["hint"]

@@ -59,7 +59,7 @@ class Recipe:
         unknown = [k for k in given if k not in known]
         if unknown:
             raise ScheduleTypeError("recipe-value", f"{self.label} has no `{unknown[0]}`", legal=known)
-        if given.get("stage") not in state.stages:
+        if given.get("stage") not in list(state.stages):  # which may be a list, that no dict can look up
             raise ScheduleValueError("no-such-stage", f"{self.label} is of a stage", legal=_names(state))
         made = {"stage": given["stage"]}
         for v in self.values:

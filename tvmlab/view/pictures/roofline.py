@@ -9,8 +9,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...analysis.facts import facts, used_lanes
 from ...analysis.machine import Machine
-from ...analysis.metrics import metrics as counted
 from ...analysis.roofline import Roofline, roofline
 from ...core.error import LabError
 from ...core.units import count
@@ -72,10 +72,12 @@ def place(point: Point, machine: Machine) -> Placed | None:
 
 def _roofline(trace: Trace, machine: Machine) -> tuple[Roofline | None, float | None]:
     try:
-        m = counted(frames.program(trace))
+        found = facts(frames.program(trace))
     except (LabError, ValueError, TypeError):
         return None, None
-    return roofline(m, machine), m.flops
+    m = found.metrics
+    lanes = max(used_lanes(found, machine.lanes(m.bits)), m.lanes or 1)  # here a vectorized loop is still a loop
+    return roofline(m, machine, lanes), m.flops
 
 
 def chart(placed: Sequence[Placed], machine: Machine) -> Svg:

@@ -62,7 +62,7 @@ function Side({ name, rows, value, onPick }: { name: string; rows: Run[]; value:
         {!rows.some((r) => r.id === value) && <option value={value}>choose</option>}
         {rows.map((r) => (
           <option key={r.id} value={r.id}>
-            {`${r.title} · ${seconds(r.seconds)}${r.pinned ? " · pinned" : ""}`}
+            {`${r.title} (${r.id}) · ${seconds(r.seconds)}${r.pinned ? " · pinned" : ""}`}
           </option>
         ))}
       </select>

@@ -77,7 +77,7 @@ function RunRow({ run, range }: { run: Run; range: Range }) {
         <th scope="row">
           <span>{run.title}</span>
           <small>
-            {run.when} · {run.target}, {run.threads || "all"} {run.threads === 1 ? "thread" : "threads"}
+            {run.id} · {run.when} · {run.target}, {run.threads || "all"} {run.threads === 1 ? "thread" : "threads"}
           </small>
           {run.size && <small>{run.size}</small>}
           <span class="tvl-row">

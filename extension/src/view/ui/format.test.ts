@@ -18,4 +18,6 @@ it("what is not known is a dash", () => {
 
 it("spread is half the range, beside the middle", () => expect(spread(0.0002, 0.005)).toBe("±2 %"));
 
+it("repeats that do not agree have no width", () => expect(spread(0.03, 0.005)).toBe("unsteady"));
+
 it("counts in words", () => expect([plural(1, "step"), plural(2, "step"), plural(0, "element differs", "elements differ")]).toEqual(["1 step", "2 steps", "0 elements differ"]));

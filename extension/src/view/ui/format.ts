@@ -36,10 +36,10 @@ export function seconds(value: number | null | undefined): string {
   return scaled(value * 1e9, 1000, ["ns", "µs", "ms"], 3);
 }
 
-/** "±2 %" of a middle value. */
+/** "±2 %" of a middle value, where that says something. */
 export function spread(range: number | null | undefined, middle: number | null | undefined): string {
   if (!usable(range) || !usable(middle) || middle <= 0) return "";
-  return `±${plain(2).format((range / 2 / middle) * 100)} %`;
+  return range > middle / 2 ? "unsteady" : `±${plain(2).format((range / 2 / middle) * 100)} %`;
 }
 
 export function times(value: number | null | undefined): string {
