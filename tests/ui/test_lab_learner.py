@@ -62,10 +62,7 @@ def test_from_the_launcher_to_a_fast_matmul(lab, by):
     lab.screenshot(f"learner-{by}")
 
 
-HEARS_FIRST = pytest.mark.xfail(reason="Notebook 7 takes arrows and letters before the lab sees them", strict=False)
-
-
-@pytest.mark.parametrize("by", ["mouse", pytest.param("keyboard", marks=HEARS_FIRST)])
+@pytest.mark.parametrize("by", HANDS)
 def test_the_same_in_notebook_7(notebook7, by):
     lab = notebook7
     lab.open("book.ipynb", ["import tvmlab\nlab = tvmlab.Lab()\nlab"])
