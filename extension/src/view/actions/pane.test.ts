@@ -134,6 +134,22 @@ test("a letter pressed while the list is of another selection waits for the righ
   expect(applied()).toHaveLength(1);
 });
 
+test("the list of a loop that was only passed by, coming late, leaves an open form alone", async () => {
+  lab = await openLab();
+  await lab.click(start("split"));
+  const field = document.activeElement as HTMLInputElement;
+  expect(item("split").contains(field)).toBe(true);
+  const mine = lab.host.get("actions");
+  lab.host.set("actions", { ...mine, ids: ["C"], items: mine.items.filter((i) => i.name !== "split") });
+  await lab.rest();
+  expect(document.activeElement).toBe(field);
+  lab.host.set("actions", { ...mine });
+  await lab.rest();
+  expect(document.activeElement).toBe(field);
+  await lab.press("Enter");
+  expect(applied()).toHaveLength(1);
+});
+
 test("search", async () => {
   lab = await openLab();
   start("split").focus();

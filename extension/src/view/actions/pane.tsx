@@ -33,8 +33,12 @@ function Live({ store }: { store: Store }) {
   const [stop, setStop] = useState(""); // the tab stop
   const [pointed, setPointed] = useState("");
   const [focused, setFocused] = useState("");
-  const { ids, items, frame } = store.actions.value;
-  const fresh = frame === store.shown.value.key && equal(ids, store.selection.value);
+  const came = store.actions.value;
+  const fresh = came.frame === store.shown.value.key && equal(came.ids, store.selection.value);
+  // The list of a loop that was only passed by may come late: drawn, it would take the focus from a form that is open.
+  const last = useRef(came);
+  if (fresh) last.current = came;
+  const { ids, items } = last.current;
   const shown = useMemo(() => items.filter((item) => matches(item, search)), [items, search]);
   const find = (name: string) => items.find((item) => item.name === name);
   const idOf = (name: string) => `${store.uid}-act-${items.findIndex((item) => item.name === name)}`;
