@@ -108,7 +108,8 @@ def _cannot(name: str, reason: str) -> Action:
 
 
 def _offered(trace: Trace, chosen: Chosen, offer: Offer) -> Action:
-    tried = [(m, _matched(judge(trace, m.primitive, m.args), m)) for m in offer.moves[: VARIANTS.get(offer.name, 1)]]
+    variants = offer.moves[: VARIANTS.get(offer.name, 1)]
+    tried = [(m, _matched(judge(trace, m.primitive, m.args), offer.name)) for m in variants]
     move, verdict = best(tried)
     state = chosen.state
     signs = {_told(chosen, offer, m): sign(v) for m, v in tried} if len(tried) > 1 or offer.name in VARIANTS else {}
@@ -124,10 +125,10 @@ def _offered(trace: Trace, chosen: Chosen, offer: Offer) -> Action:
     )
 
 
-def _matched(verdict: Verdict, move: Move) -> Verdict:
+def _matched(verdict: Verdict, primitive: str) -> Verdict:
     """By code a loop may be tensorized before what is inside it is what the intrinsic computes; who points at it means
     the loop as it is."""
-    if move.primitive != "tensorize" or verdict.kind != OWES:
+    if primitive != "tensorize" or verdict.kind != OWES:
         return verdict
     owed = verdict.obligations[0]
     return Verdict(ILLEGAL, owed.message, owed)
@@ -254,7 +255,7 @@ def verdict_of(schedule: Schedule | Trace, act: Mapping[str, Any]) -> tuple[str,
         primitive = str(act.get("primitive", "")) if isinstance(act, Mapping) else ""
         return primitive, {}, Verdict(ILLEGAL, error.message if error else str(e), error)
     judged = recipes.judge if primitive.startswith(recipes.PREFIX) else judge
-    return primitive, args, judged(trace, primitive, args)
+    return primitive, args, _matched(judged(trace, primitive, args), primitive)
 
 
 def act_action(schedule: Schedule | Trace, act: Act) -> Action:

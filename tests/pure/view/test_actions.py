@@ -262,3 +262,4 @@ def test_an_intrinsic_that_computes_something_else_is_not_offered_as_legal():
     s, *_ = matmul(8, 8, 8)
     item = next(i for i in actions(s, ["C.i"])["items"] if i["name"] == "tensorize")
     assert (item["sign"], item["owes"]) == ("x", []) and item["reason"]
+    assert item["act"] and act_action(s, item["act"])["sign"] == "x"  # as a preview and a changed value say
