@@ -48,7 +48,9 @@ def measured(rows: Sequence[payload.Run]) -> tuple[str, str, str]:
     part = f"{50 * width:.0f}" if width >= 0.2 else f"{50 * width:.2g}"
     spread = "" if row["spread"] is None else "unsteady," if width > WIDE else f"±{part} %"
     naive = row["step"] and row.get("naive")  # the start is not beside itself
-    return duration(row["seconds"]), spread, f"{naive / row['seconds']:.3g}x naive" if naive else ""
+    times = float(f"{naive / row['seconds']:.3g}") if naive else 0.0
+    times_naive = f"{times:,.10g}× naive" if naive else ""  # as Runs has it
+    return duration(row["seconds"]).replace(" us", " µs"), spread, times_naive
 
 
 def targets() -> list[payload.Target]:

@@ -289,7 +289,7 @@ def picture(lab: Any, request: Request) -> Any:
 
 @handles("drawer")
 def drawer(lab: Any, request: Request) -> Any:
-    return {"workloads": workloads.catalogue(), "current": lab.workload, "example": workloads.EXAMPLE}
+    return {"workloads": workloads.catalogue(lab.kernel), "current": lab.workload, "example": workloads.EXAMPLE}
 
 
 @handles("typed")

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..schedule.guard import extent
 from ..schedule.state import State, is_input
 from ..view.ids import id_of, ids
 
 
 def first(state: State) -> list[str]:
-    """Where a new lab points: the outermost loop of the last output."""
+    """Where a new lab points: the outermost loop of the last output that runs more than once."""
     stage = next((s for s in reversed(state.in_order) if s.is_output and not is_input(s)), None)
     if stage is None:
         return []
-    return [id_of(state, stage, stage.leaves[0]) if stage.leaves else id_of(state, stage)]
+    if not stage.leaves:
+        return [id_of(state, stage)]
+    axis = next((a for a in stage.leaves if extent(state, a) != "1"), stage.leaves[0])
+    return [id_of(state, stage, axis)]
 
 
 def followed(selection: Sequence[str], state: State) -> list[str]:
-    """The same loops after a step: of one that was split its parts' outermost, of what is gone its stage."""
+    """The same loops after a step: of a split one its outermost part, of a part that is gone its loop."""
     there = ids(state)
     leaves = {id_of(state, s, a) for s in state.stages.values() for a in s.leaves}
     stages = {id_of(state, s) for s in state.stages.values()}
@@ -31,5 +35,7 @@ def _followed(one: str, leaves: set[str], stages: set[str], order: Sequence[str]
     if one in leaves or one in stages:
         return [one]
     parts = [n for n in order if n.startswith(f"{one}.")]
-    stage = one.split(".")[0]
+    stage, *names = one.split(".")
+    before = [".".join([stage, *names[:n]]) for n in range(len(names) - 1, 0, -1)]
+    parts += [n for n in before if n in leaves]
     return parts[:1] or ([stage] if stage in stages else [])

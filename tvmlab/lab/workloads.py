@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from typing import Any
 
 from .. import kernels
@@ -20,20 +21,45 @@ C = te.compute((64, 64), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k))
 """
 
 
-def catalogue() -> list[Workload]:
-    """Every operator that can be declared from numbers and words, the usual ones first."""
+def catalogue(current: dict[str, Any] | None = None) -> list[Workload]:
+    """Every operator that can be declared from numbers and words, the usual ones first.
+
+    `current`: name and shape of the one that is looked at, whose fields then begin with that shape.
+    """
+    name, shape = (current or {}).get("name"), (current or {}).get("shape")
     rest = [n for n in kernels.names() if n not in FIRST]
-    return [workload(n) for n in (*FIRST, *rest)]
+    return [workload(n, shape if n == name else None) for n in (*FIRST, *rest)]
 
 
-def workload(name: str) -> Workload:
-    """One operator: the fields are the parameters of its `declare`, with the values of its first published shape."""
+def workload(name: str, shape: Any = None) -> Workload:
+    """One operator: the fields are the parameters of its `declare`, with the values of `shape`, which may come from a
+    file; where it has none that fits, of its first published shape."""
     module = kernels.get(name)
-    presets: list[Preset] = [{"name": n, "values": _plain(v)} for n, v in module.SHAPES.items()]
-    first: dict[str, Any] = next(iter(module.SHAPES.values()), {})
+    presets: list[Preset] = [{"name": called(n, v), "values": _plain(v)} for n, v in module.SHAPES.items()]
+    first: dict[str, Any] = dict(next(iter(module.SHAPES.values()), {}))
+    given = shape if isinstance(shape, dict) else {}
+    first |= {k: v for k, v in given.items() if type(v) is type(first.get(k, v))}
     fields = [_field(p, first) for p in inspect.signature(module.declare).parameters.values()]
     text = (inspect.getdoc(module) or "").split("\n")[0]
     return {"name": name, "label": name.replace("_", " "), "text": text, "fields": fields, "presets": presets}
+
+
+def called(name: str, values: dict[str, Any]) -> str:
+    """A preset's name; beside one that only numbers a layer, such as C2, its shape."""
+    if not _NUMBERED.fullmatch(name):
+        return name
+    rest, parts = dict(values), []
+    for keys, form in _SHAPES:
+        if all(k in rest for k in keys):
+            parts.append(form.format(*(rest.pop(k) for k in keys)))
+    return f"{name}: {', '.join(parts or [f'{k} {v}' for k, v in list(rest.items())[:3]])}"
+
+
+_NUMBERED = re.compile(r"[A-Z]{1,2}\d+")
+_SHAPES = [
+    (("height", "width"), "{}x{}"), (("in_channel", "out_channel"), "{} to {} channels"), (("channel",), "{} channels"),
+    (("kernel",), "{0}x{0}"),
+]  # fmt: skip
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from .card import card
 from .frame import frame
 from .payload import Card, Comparison, Metrics, Run, Table, Worth
 
+UNSTEADY = 3.0  # an interval from low to more than this times low says little
 SHOWN_TIMES = 40  # of the repeats: as many dots as a row has room for
 DOING = {"compiling": "compiling", "checking": "checking both", "running": "measuring in turns"}
 OVER = ("done", "failed", "cancelled")
@@ -160,6 +161,8 @@ def verdict_line(result: Mapping[str, Any], names: Sequence[str]) -> str:
         text = f"{b} is {times(ratio)} {result['verdict']} than {a} {interval}"
     else:
         text = f"{b} and {a} are the same within noise: {times(ratio)} {interval}"
+    if high > UNSTEADY * low:
+        text += ". The times were unsteady: run it again for a surer answer"
     wrong = [n for n, c in zip(names, result["checks"], strict=True) if c["check"] == "wrong"]
     return text + "".join(f". {n} gives a wrong result" for n in wrong)
 

@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { GONE, widgetHost } from "./host";
+import { documentHost, filled, GONE, widgetHost } from "./host";
 import type { Reply } from "./payload";
 
 /** anywidget's model, and a JupyterLab kernel behind its manager. */
@@ -78,4 +78,14 @@ it("leaves nothing behind", async () => {
   expect(await asked).toBe(GONE);
   expect([...heard.values()].map((s) => s.size)).toEqual([0, 0, 0]);
   expect(statuses.size).toBe(0);
+});
+
+it("what a saved state lacks, or has in another form, is empty", () => {
+  const saved = { head: { targets: "none", title: 7, name: "kept" }, history: {}, frame: { tree: null }, selection: 1 } as never;
+  const state = filled(saved);
+  expect([state.head.targets, state.head.machines, state.head.title, state.head.name]).toEqual([[], [], "", "kept"]);
+  expect([state.head.badge.items, state.history.steps, state.frame.tree, state.frame.metrics.levels]).toEqual([[], [], [], []]);
+  expect([state.selection, state.story.frames, state.runs.rows, state.message.text]).toEqual([[], [], [], ""]);
+  expect(saved).toEqual({ head: { targets: "none", title: 7, name: "kept" }, history: {}, frame: { tree: null }, selection: 1 });
+  expect(documentHost({ state: saved } as never).get("head").targets).toEqual([]);
 });

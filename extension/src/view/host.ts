@@ -91,11 +91,34 @@ export function widgetHost(model: AnyModel): Host {
   return host;
 }
 
+/** What the panes go through or cut into pieces: lists, then texts. */
+const LISTS = "head.expression head.targets head.machines head.badge.items history.steps history.branches frame.tree frame.loops frame.notes frame.metrics.levels actions.items actions.ids runs.rows runs.ablation selection story.frames";
+const TEXTS = "head.title head.name head.target head.machine head.calls head.program head.badge.text message.text";
+
+/** The state with something empty where an older or newer version saved nothing, or nothing of use. */
+export function filled(saved: State): State {
+  const state = { ...saved } as Tree;
+  const fill = (paths: string, empty: unknown) => {
+    for (const path of paths.split(" ")) {
+      const names = path.split(".");
+      const last = names.pop()!;
+      const holder = names.reduce((at, name) => (at[name] = { ...(at[name] as Tree) }) as Tree, state);
+      const there = holder[last];
+      if (typeof there !== typeof empty || Array.isArray(there) !== Array.isArray(empty)) holder[last] = empty;
+    }
+  };
+  fill(LISTS, []);
+  fill(TEXTS, "");
+  return state as unknown as State;
+}
+type Tree = Record<string, unknown>;
+
 export function documentHost(document: Document): Host {
+  const state = filled(document.state);
   return {
     live: false,
     document,
-    get: (name) => document.state[name],
+    get: (name) => state[name],
     on: () => () => {},
     ask: () => Promise.resolve(GONE),
     dispose() {},

@@ -83,3 +83,13 @@ it("a lab of nothing begins with the choice of an operator; a saved one does not
   expect(open({ head: start }).store.drawer.value).toBe("workload");
   expect(open({ head: start }, {}, false).store.drawer.value).toBe("");
 });
+
+it("a story without one of its tables shows what there is", async () => {
+  const { host } = open({}, {}, false);
+  const { levels: _, ...rest } = host.get("story");
+  const { store } = open({ story: { ...rest, rows: [] } as never }, {}, false);
+  await store.jump(0);
+  expect(store.shown.value.metrics.levels).toEqual([]);
+  expect(store.shown.value.tree).toEqual([]);
+  expect(store.shown.value.loops[0]!.t).toBe("for i in range(512):");
+});

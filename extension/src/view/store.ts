@@ -162,10 +162,11 @@ export function makeStore(host: Host): { store: Store; stop: () => void } {
 }
 
 function unpacked(traits: Traits, cursor: number): Frame {
-  const { frames, lines, rows, levels } = traits.story.value;
+  // A story of another version may lack a table, or an entry of one: what is there is shown.
+  const { frames = [], lines, rows, levels } = traits.story.value;
   const found = frames[cursor];
   if (!found) return traits.frame.value;
-  const pick = <T,>(table: T[], numbers: number[]) => numbers.map((n) => table[n]!);
+  const pick = <T,>(table: T[] = [], numbers: number[] = []) => numbers.flatMap((n) => table[n] ?? []);
   const metrics = { ...found.metrics, levels: pick(levels, found.levels) };
   return { ...found, loops: pick(lines, found.loops), tree: pick(rows, found.tree), metrics };
 }

@@ -296,7 +296,8 @@ def test_a_step_taken_by_code_has_the_names_and_the_place_of_its_line(lab, ask):
 
 def test_the_time_in_the_head():
     row = {"step": "e3", "state": "done", "stale": False, "seconds": 2e-3, "spread": 1e-4, "naive": 9e-3}
-    assert measured([row]) == ("2 ms", "±2.5 %", "4.5x naive")
+    assert measured([row]) == ("2 ms", "±2.5 %", "4.5× naive")
+    assert measured([{**row, "seconds": 2e-6, "spread": 0.0}]) == ("2 µs", "±0 %", "4,500× naive")
     assert measured([{**row, "spread": 5e-3}])[1] == "unsteady,"  # "±125 %" of a time says nothing
     assert measured([{**row, "step": ""}])[2] == ""  # the start is not beside itself
     assert measured([{**row, "stale": True}]) == ("not run", "", "")

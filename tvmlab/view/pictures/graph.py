@@ -44,9 +44,9 @@ def digraph(trace: Trace, before: Trace | None = None) -> Graph:
     """The graph as DOT; stages in the order of their making, so that a step moves as little as it can."""
     state, was = trace.state, before.state if before is not None else None
     g = Graph("flow")
-    g.attr(bgcolor="transparent", rankdir="TB", nodesep="0.3", ranksep="0.35", fontname="Verdana")
-    g.attr("node", shape="box", style="rounded", fontname="Verdana", fontsize="10", margin="0.12,0.06")
-    g.attr("edge", fontname="Verdana", fontsize="9", fontcolor=CODES["quiet"], color=CODES["line"], arrowsize="0.7")
+    g.attr(bgcolor="transparent", rankdir="TB", nodesep="0.2", ranksep="0.35", fontname="Verdana")
+    g.attr("node", shape="box", style="rounded", fontname="Verdana", fontsize="13", margin="0.12,0.06")
+    g.attr("edge", fontname="Verdana", fontsize="11", fontcolor=CODES["quiet"], color=CODES["line"], arrowsize="0.7")
     for i in sorted(state.order):
         s = state.stages[i]
         new = was is not None and _look(was, was.stages.get(i)) != _look(state, s)
@@ -72,7 +72,7 @@ def _edges(g: Graph, state: State, s: Stage) -> None:
 
 def _label(state: State, s: Stage) -> str:
     lines = [f'<FONT COLOR="{CODES["ink"]}"><B>{safe(s.called)}</B></FONT>']
-    lines += [f'<FONT COLOR="{CODES["quiet"]}" POINT-SIZE="9">{safe(text)}</FONT>' for text in _look(state, s)]
+    lines += [f'<FONT COLOR="{CODES["quiet"]}" POINT-SIZE="11">{safe(text)}</FONT>' for text in _look(state, s)]
     return f"<{'<BR/>'.join(lines)}>"
 
 
@@ -92,7 +92,7 @@ def _look(state: State, s: Stage | None) -> tuple[str, ...]:
     if at.kind == "inline":
         return (*lines, "inlined where it is read")
     loops = [_loop(state, s, a) for a in s.leaves]
-    lines += ["  ".join(loops[k : k + 4]) for k in range(0, min(len(loops), MOST_LOOPS), 4)]
+    lines += ["  ".join(loops[k : k + 2]) for k in range(0, min(len(loops), MOST_LOOPS), 2)]
     return (*lines, f"and {len(loops) - MOST_LOOPS} more loops") if len(loops) > MOST_LOOPS else tuple(lines)
 
 

@@ -27,7 +27,7 @@ ABOUT = (
     "machine's caches and memory deliver, the flat one what it computes with all cores and full vectors. A hollow "
     "point is what the model expects of a step on this machine, a solid one what was measured here."
 )
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 560.0, 320.0, 56.0, 16.0, 18.0, 40.0
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 420.0, 300.0, 58.0, 14.0, 22.0, 44.0
 MOST_POINTS = 24
 
 
@@ -91,7 +91,7 @@ def chart(placed: Sequence[Placed], machine: Machine) -> Svg:
     for name in ["memory", *[c.name for c in reversed(machine.caches)]]:
         _slope(svg, x, y, name, machine.bandwidth(name), peak)
     svg.line([(x(x.low), y(peak)), (x(x.high), y(peak))], "ink", wide=1.5)
-    svg.text(x(x.high), y(peak) - 5, f"{count(peak)}FLOP/s, all cores and lanes", "quiet", "end", 10)
+    svg.text(x(x.high), y(peak) - 5, f"{count(peak)}FLOP/s, all cores and lanes", "quiet", "end", 12)
     for p in placed:
         _point(svg, x, y, p)
     return svg
@@ -115,11 +115,11 @@ class _Scale:
 def _axes(svg: Svg, x: _Scale, y: _Scale) -> None:
     svg.line([(LEFT, TOP), (LEFT, HEIGHT - BOTTOM), (WIDTH - RIGHT, HEIGHT - BOTTOM)], "line")
     for v in x.tens():
-        svg.text(x(v), HEIGHT - BOTTOM + 14, f"{v:g}", "quiet", "middle", 10)
+        svg.text(x(v), HEIGHT - BOTTOM + 16, f"{v:g}", "quiet", "middle", 12)
     for v in y.tens():
-        svg.text(LEFT - 6, y(v) + 4, count(v), "quiet", "end", 10)
-    svg.text((LEFT + WIDTH) / 2, HEIGHT - 8, "flops per byte out of memory", "quiet", "middle", 10)
-    svg.text(4, 11, "FLOP/s", "quiet", size=10)
+        svg.text(LEFT - 6, y(v) + 4, count(v), "quiet", "end", 12)
+    svg.text((LEFT + WIDTH) / 2, HEIGHT - 8, "flops per byte out of memory", "quiet", "middle", 12)
+    svg.text(4, 11, "FLOP/s", "quiet", size=12)
 
 
 def _slope(svg: Svg, x: _Scale, y: _Scale, name: str, rate: float, peak: float) -> None:
@@ -130,7 +130,7 @@ def _slope(svg: Svg, x: _Scale, y: _Scale, name: str, rate: float, peak: float) 
     memory = name == "memory"
     colour, dash = ("ink", "") if memory else ("line", "4 3")
     svg.line([(x(start), y(start * rate)), (x(end), y(end * rate))], colour, dash, 1.5)
-    svg.text(x(start) + 14, y(start * rate) + 5, f"{name} {count(rate)}B/s", "quiet", size=9)
+    svg.text(x(start) + 14, y(start * rate) + 5, f"{name} {count(rate)}B/s", "quiet", size=11)
 
 
 def _point(svg: Svg, x: _Scale, y: _Scale, p: Placed) -> None:
@@ -142,4 +142,4 @@ def _point(svg: Svg, x: _Scale, y: _Scale, p: Placed) -> None:
     if p.current:
         right = x(p.intensity) > WIDTH - 170
         at = x(p.intensity) + (-9 if right else 9)
-        svg.text(at, y(p.measured or p.modelled) + 4, shortened(p.label, 28), "ink", "end" if right else "start", 10)
+        svg.text(at, y(p.measured or p.modelled) + 4, shortened(p.label, 22), "ink", "end" if right else "start", 12)

@@ -16,7 +16,8 @@ interface Props {
 }
 
 export function Item({ action, id, stop, open, onStart, onWhy, onHover, onFocus, children }: Props) {
-  const { sign, reason } = action;
+  const { sign } = action;
+  const reason = action.reason.replaceAll("`", "");
   return (
     <li
       class={`tvl-action tvl-action-${signTone(sign)}${open ? " tvl-open" : ""}`}

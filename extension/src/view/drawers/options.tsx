@@ -6,14 +6,16 @@ interface Row {
   name: keyof RunOptions;
   label: string;
   hint: string;
+  /** What 0 is called. */
+  zero?: string;
 }
 
 const NUMBERS: Row[] = [
-  { name: "threads", label: "threads", hint: "0: all cores" },
+  { name: "threads", label: "threads", hint: "0: all cores", zero: "all" },
   { name: "repeats", label: "repeats", hint: "how often it is timed" },
   { name: "limit", label: "limit, s", hint: "seconds until a run is ended" },
   { name: "seed", label: "seed", hint: "of the random inputs" },
-  { name: "rtol", label: "tolerance", hint: "relative difference allowed by the check" },
+  { name: "rtol", label: "tolerance", hint: "relative difference allowed by the check", zero: "auto" },
 ];
 
 /** How runs are made. A value is sent when it is left or confirmed; a refused one is said here. */
@@ -43,12 +45,13 @@ export function Options() {
 }
 
 function NumberField({ row, value, onSet }: { row: Row; value: unknown; onSet: (value: unknown) => void }) {
-  const set = (text: string) => onSet(text.trim() && !Number.isNaN(Number(text)) ? Number(text) : text);
+  const shown = (value === 0 && row.zero) || String(value);
+  const set = (text: string) => onSet(text.trim() === row.zero ? 0 : text.trim() && !Number.isNaN(Number(text)) ? Number(text) : text);
   return (
     <label class="tvl-field" title={row.hint}>
       <span>{row.label}</span>
       {/* Another value makes another field; until then what is typed stays, whatever is drawn again around it. */}
-      <input key={String(value)} type="text" inputMode="decimal" defaultValue={String(value)} onChange={(e) => set(e.currentTarget.value)} />
+      <input key={shown} type="text" inputMode="decimal" defaultValue={shown} onChange={(e) => set(e.currentTarget.value)} />
     </label>
   );
 }

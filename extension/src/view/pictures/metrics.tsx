@@ -46,7 +46,7 @@ function Chart({ store, metrics, sizes }: { store: Store; metrics: Metrics; size
     >
       {sizes.map((size, i) => (
         <g key={size.name}>
-          <line class="tvl-chart-roof" x1={x(size.bytes)} x2={x(size.bytes)} y1={TOP - 6 - (i % 2) * 13} y2={height} />
+          <line class="tvl-chart-roof" x1={x(size.bytes)} x2={x(size.bytes)} y1={TOP - 6} y2={height} />
           <text class="tvl-chart-soft" x={x(size.bytes)} y={TOP - 10 - (i % 2) * 13} text-anchor="middle">
             {size.name} {bytes(size.bytes)}
           </text>
