@@ -91,27 +91,30 @@ export function widgetHost(model: AnyModel): Host {
   return host;
 }
 
-/** What the panes go through or cut into pieces: lists, then texts. */
-const LISTS = "head.expression head.targets head.machines head.badge.items history.steps history.branches frame.tree frame.loops frame.notes frame.metrics.levels actions.items actions.ids runs.rows runs.ablation selection story.frames";
-const TEXTS = "head.title head.name head.target head.machine head.calls head.program head.badge.text message.text";
+const L: never[] = [];
+/** What the panes go through or cut into pieces. */
+const EMPTY = {
+  head: { expression: L, targets: L, machines: L, badge: { items: L, text: "" }, title: "", target: "", machine: "" },
+  history: { steps: L, branches: L },
+  frame: { tree: L, loops: L, notes: L, metrics: { levels: L } },
+  actions: { items: L, ids: L },
+  runs: { rows: L, ablation: L },
+  selection: L,
+  story: { frames: L },
+  message: { text: "" },
+};
+type Tree = { [name: string]: unknown };
 
-/** The state with something empty where an older or newer version saved nothing, or nothing of use. */
-export function filled(saved: State): State {
-  const state = { ...saved } as Tree;
-  const fill = (paths: string, empty: unknown) => {
-    for (const path of paths.split(" ")) {
-      const names = path.split(".");
-      const last = names.pop()!;
-      const holder = names.reduce((at, name) => (at[name] = { ...(at[name] as Tree) }) as Tree, state);
-      const there = holder[last];
-      if (typeof there !== typeof empty || Array.isArray(there) !== Array.isArray(empty)) holder[last] = empty;
-    }
-  };
-  fill(LISTS, []);
-  fill(TEXTS, "");
-  return state as unknown as State;
+/** What was saved, with something empty where an older or newer version saved nothing, or nothing of use. */
+function fill(there: unknown, empty: unknown): unknown {
+  const list = Array.isArray(empty);
+  if (list || empty === "") return typeof there === typeof empty && Array.isArray(there) === list ? there : empty;
+  const made = { ...(there as Tree) };
+  for (const name in empty as Tree) made[name] = fill(made[name], (empty as Tree)[name]);
+  return made;
 }
-type Tree = Record<string, unknown>;
+
+export const filled = (saved: State) => fill(saved, EMPTY) as State;
 
 export function documentHost(document: Document): Host {
   const state = filled(document.state);

@@ -15,7 +15,7 @@ const NUMBERS: Row[] = [
   { name: "repeats", label: "repeats", hint: "how often it is timed" },
   { name: "limit", label: "limit, s", hint: "seconds until a run is ended" },
   { name: "seed", label: "seed", hint: "of the random inputs" },
-  { name: "rtol", label: "tolerance", hint: "relative difference allowed by the check", zero: "auto" },
+  { name: "rtol", label: "tolerance", hint: "relative difference the check allows", zero: "auto" },
 ];
 
 /** How runs are made. A value is sent when it is left or confirmed; a refused one is said here. */

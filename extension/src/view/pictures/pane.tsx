@@ -141,7 +141,7 @@ function One({ store, kind }: { store: Store; kind: string }) {
         {picture?.dot && (
           <Button kind="quiet" label="DOT" hint="save the graph's text" onClick={() => download(`${file}.dot`, picture.dot!)} />
         )}
-        <Button kind="quiet" label="About" hint="what am I looking at?" pressed={about} onClick={() => setAbout(!about)} />
+        <Button kind="quiet" label="About" hint="what is this?" pressed={about} onClick={() => setAbout(!about)} />
         {!local && <Button kind="quiet" label="Fit" hint="f" pressed={fit} onClick={() => setFit(!fit)} />}
         {stale && <Spinner label="the picture of this step is on its way" />}
       </div>

@@ -5,8 +5,7 @@ const TAGS = new Set("svg g path rect line text tspan title desc circle ellipse 
 const ATTRIBUTES = new Set(
   (
     "d x y x1 y1 x2 y2 cx cy r rx ry dx dy points transform width height viewBox preserveAspectRatio class role " +
-    "fill fill-opacity fill-rule stroke stroke-width stroke-opacity stroke-dasharray stroke-linecap stroke-linejoin " +
-    "opacity text-anchor dominant-baseline font-family font-size font-weight font-style xml:space"
+    "fill fill-opacity stroke stroke-width stroke-dasharray text-anchor font-family font-size font-weight xml:space"
   ).split(" "),
 );
 const DEEP = 200;
@@ -24,20 +23,9 @@ function copy(from: Element, depth: number): SVGElement | null {
   for (const { name, value } of Array.from(from.attributes)) if (allowed(name, value)) made.setAttribute(name, value);
   for (const child of Array.from(from.childNodes)) {
     if (child.nodeType === Node.TEXT_NODE || child.nodeType === Node.CDATA_SECTION_NODE) made.append(child.nodeValue ?? "");
-    else if (child.nodeType === Node.ELEMENT_NODE) put(made, child as Element, depth);
+    else if (child.nodeType === Node.ELEMENT_NODE) made.append(copy(child as Element, depth + 1) ?? "");
   }
   return made;
-}
-
-/** A link is only a wrapper here: what it holds is kept, the link itself is not. */
-function put(into: SVGElement, child: Element, depth: number): void {
-  if (child.localName !== "a") {
-    const made = copy(child, depth + 1);
-    if (made) into.append(made);
-    return;
-  }
-  if (depth > DEEP) return;
-  for (const inner of Array.from(child.children)) put(into, inner, depth + 1);
 }
 
 function allowed(name: string, value: string): boolean {
