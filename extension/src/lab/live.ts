@@ -17,7 +17,9 @@ interface Renderer extends IRenderMime.IRenderer {
   _manager?: PromiseDelegate<Manager> | null;
 }
 
-const TRIES = 40;
+// A busy machine takes its time to restore the widgets of a page that was reloaded. Meanwhile the still copy is there.
+const PATIENCE = 60_000; // milliseconds
+const STEP = 50;
 export const pause = (ms: number) => new Promise<null>((resolve) => setTimeout(() => resolve(null), ms));
 
 /**
@@ -37,14 +39,14 @@ export async function isAlive(panel: NotebookPanel, id: string): Promise<boolean
 
 /** A renderer of ipywidgets gets its manager shortly after the kernel is there; one that is made too early, never. */
 async function managerOf(panel: NotebookPanel): Promise<Manager | null> {
-  for (let n = 0; n < TRIES; n++) {
+  for (let n = 0; n < PATIENCE / STEP; n++) {
     if (panel.isDisposed || !panel.sessionContext.session?.kernel) return null;
     const renderer = viewRenderer(panel.content.rendermime);
     if (!renderer) return null;
     const manager = await Promise.race([renderer._manager?.promise ?? null, pause(0)]);
     renderer.dispose();
     if (manager) return manager;
-    await pause(50);
+    await pause(STEP);
   }
   return null;
 }
@@ -58,7 +60,7 @@ function viewRenderer(registry: IRenderMimeRegistry): Renderer | null {
 }
 
 function restored(manager: Manager): Promise<unknown> {
-  return Promise.race([new Promise((resolve) => manager.restored.connect(resolve)), pause(5_000)]);
+  return Promise.race([new Promise((resolve) => manager.restored.connect(resolve)), pause(PATIENCE)]);
 }
 
 async function hasComm(panel: NotebookPanel, id: string): Promise<boolean> {
