@@ -117,6 +117,16 @@ def test_a_job_is_cancelled_while_it_runs(worker):
     assert not worker.cancel()
 
 
+def test_a_job_cancelled_before_its_child_has_it_costs_the_next_one_nothing(worker, monkeypatch):
+    for _ in range(20):
+        stop = threading.Event()
+        with monkeypatch.context() as m:
+            ready = worker._ready
+            m.setattr(worker, "_ready", lambda ready=ready, stop=stop: (ready(), worker.cancel(stop))[0])
+            assert worker.run(job("add"), 1, 1, stop=stop).kind == "cancelled"
+        assert worker.run(job("add"), 1, 1).value == 2
+
+
 def test_jobs_of_several_threads_take_turns(worker):
     found = {}
 

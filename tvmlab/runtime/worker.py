@@ -311,7 +311,8 @@ class _Child:
         write_frame(self.write, message)
 
     def kill(self) -> None:
-        """End it, with what it started."""
+        """End it, with what it started. No job is given to it from now on, even before its end is noticed."""
+        self.alive = False
         if self._end is not None:
             return
         if not hasattr(os, "killpg"):
