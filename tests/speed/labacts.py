@@ -16,9 +16,9 @@ class Step:
     value: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Work:
-    """An operator of the catalogue, and schedules for it of the same form."""
+    """An operator of the catalogue, and schedules for it of the same form. Hashed as the object it is."""
 
     name: str
     shape: dict[str, Any]
