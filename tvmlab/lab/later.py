@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from . import garbage
+
 
 class Later:
     """`later("story", 0.5, work)`: `work()` half a second from now; asked for again before then, it starts over.
@@ -51,7 +53,8 @@ class Later:
     def _run(self, name: str) -> None:
         work, _ = self._due.pop(name, (None, None))
         if work is not None:
-            work()
+            with garbage.put_off():
+                work()
 
 
 def running() -> asyncio.AbstractEventLoop | None:

@@ -13,7 +13,7 @@ from typing import Any
 from ..core.error import LabError
 from ..schedule.trace import Trace
 from ..view import actions, frame, payload, still, story
-from . import panel, requests
+from . import garbage, panel, requests
 
 MIME = "application/vnd.tvmlab.schedule+json"
 QUIET = 2.0  # seconds without an act until the still copy in the notebook is written anew
@@ -61,6 +61,7 @@ class Screen:
         lab.later("actions", PAUSE, self._actions)
         lab.later("story", SOON, self._story)
         lab.later("still", QUIET, self.snapshot)
+        lab.later("garbage", QUIET, garbage.collect)
 
     def runs_changed(self) -> None:
         if self.widget is None:
@@ -150,7 +151,7 @@ class Screen:
 
     def hide(self) -> None:
         """Take the widget away; the lab can be shown again."""
-        for name in ("actions", "ahead", "story", "still", "warm"):
+        for name in ("actions", "ahead", "story", "still", "garbage", "warm"):
             self.lab.later.cancel(name)
         if self.widget is not None:
             self.widget.close()

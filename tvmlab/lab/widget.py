@@ -9,6 +9,8 @@ from typing import Any
 import anywidget
 import traitlets
 
+from . import garbage
+
 STATIC = Path(__file__).parents[1] / "view" / "static"
 TRAITS = ("head", "history", "frame", "selection", "actions", "runs", "message", "story")
 
@@ -35,4 +37,5 @@ class LabWidget(anywidget.AnyWidget):
 
     def _received(self, _widget: Any, content: Any, _buffers: Any) -> None:
         if isinstance(content, dict) and "seq" in content:
-            self.send(self._answer(content))
+            with garbage.put_off():
+                self.send(self._answer(content))

@@ -11,8 +11,7 @@ export interface Verdict {
   card: Card | null;
 }
 
-const REST = 40; // ms that the pointer or the focus must rest on an action: the whole preview has 100
-const TYPING = 40; // ms between keys in a form
+const REST = 24; // ms that the pointer or the focus must rest on an action, or a value stay: the whole preview has 100
 
 /** Keeps `store.preview` at what `action` would do, else at what the act of the open form would; and what the kernel says of it. */
 export function usePreview(store: Store, typed: Act | null, action: Action | null): Verdict | null {
@@ -38,7 +37,7 @@ export function usePreview(store: Store, typed: Act | null, action: Action | nul
     if (!act) return clear();
     // While a value slides, answers to the values before are shown too; of another action they are not.
     if (action) asked.drop();
-    asked.ask(act, action ? REST : TYPING);
+    asked.ask(act, REST);
   }, [text, frame, !action]);
   useLayoutEffect(() => clear, [frame]);
   return verdict;

@@ -1,0 +1,56 @@
+"""Full garbage collections wait until nobody waits for the lab."""
+
+import gc
+
+import pytest
+
+from tvmlab import te
+from tvmlab.lab import garbage
+from tvmlab.lab.app import Lab
+
+pytestmark = pytest.mark.usefixtures("settings")
+
+
+@pytest.fixture
+def settings():
+    before = gc.get_threshold()
+    yield before
+    gc.set_threshold(*before)
+    gc.enable()
+
+
+def test_while_the_lab_works_only_small_collections_are_done(settings):
+    with garbage.put_off():
+        with garbage.put_off():
+            assert gc.get_threshold() == (*settings[:2], garbage.NEVER)
+        assert gc.get_threshold() == (*settings[:2], garbage.NEVER) and gc.isenabled()
+    assert gc.get_threshold() == settings
+
+
+def test_what_a_person_sets_meanwhile_stays():
+    with pytest.raises(ZeroDivisionError), garbage.put_off():
+        gc.set_threshold(500, 5, 5)
+        raise ZeroDivisionError
+    assert gc.get_threshold() == (500, 5, 5)
+
+
+def test_the_collection_that_is_due_is_done_later_but_not_for_who_has_it_off():
+    gc.set_threshold(700, 10, 1)
+    full = lambda: gc.get_stats()[2]["collections"]  # noqa: E731
+    for on, done in ((False, 0), (True, 1)):
+        gc.collect(), gc.collect(1), gc.collect(1)
+        (gc.enable if on else gc.disable)()
+        before = full()
+        garbage.collect()
+        assert full() == before + done
+    garbage.collect()  # none is due
+    assert full() == before + 1
+
+
+def test_work_that_can_wait_is_done_so(settings):
+    X = te.placeholder((4,), name="X")
+    lab = Lab(te.create_schedule(te.compute((4,), lambda i: X[i], name="Y").op))
+    seen = []
+    lab.later("look", 9, lambda: seen.append(gc.get_threshold()))
+    lab.later._run("look")
+    assert seen == [(*settings[:2], garbage.NEVER)] and gc.get_threshold() == settings
