@@ -252,5 +252,6 @@ def test_reasons_are_given_for_a_difference_only(runs, monkeypatch):
         found = runs.payload()["comparison"]
         assert found["explained"] == explained and "tiled" in found["text"]
         assert bool(found["reasons"]) == (ratio != 1.0) or not explained
+        assert bool(found["model"]) == (ratio != 1.0) and ("model expects" in found["model"]) == (ratio == 9.0)
         ids = {r["id"] for t in (a, b) for r in frame(runs.trace(t))["tree"]}
         assert {r["show"] for r in found["reasons"]} <= ids | {""}

@@ -249,17 +249,6 @@ def test_expressions_over_loops_of_the_schedule_follow_them():
     assert text(s, [A, B, C]) == before
 
 
-def test_equal_steps_with_expressions_have_the_same_key_whatever_their_ids():
-    s, A, B, C, k = matmul(64)
-    keys = []
-    for _ in range(2):  # the second time as another branch, whose steps have other ids
-        s.history.jump(0)
-        io, ii = s[C].split(C.op.axis[0], 16)
-        s[C].set_store_predicate(io.var.equal(0))
-        keys.append(s.history.key_at(2))
-    assert keys[0] == keys[1] and len(s.history.branches) == 2
-
-
 def test_move():
     s, args, axes = tiled()
     d = s.history

@@ -12,7 +12,7 @@ from tvmlab.face.document import Document
 
 
 def saved():
-    """A history with two branches, an undone step, names, a thread axis and a measurement."""
+    """A history with two branches, an undone step, names and a thread axis."""
     s, A, B, C, k = matmul(64)
     io, ii = s[C].split(C.op.axis[0], 16)
     s[C].bind(io, te.thread_axis("blockIdx.x"))
@@ -22,7 +22,6 @@ def saved():
     d.note("e2", "__proto__")
     s.undo()
     s[C].vectorize(ii)
-    d.measured(0.25)
     s[C].parallel(C.op.axis[1])
     s.undo()
     return d, [A, B, C]
@@ -35,7 +34,6 @@ def test_everything_comes_back():
     assert again.to_json() == data and again.given == ""
     assert again.schedule.to_code() == d.schedule.to_code() and again.cursor == 3 and len(again.entries) == 4
     assert again.entries[0].name == 'rows "🙂" <b>' and again.entries[1].note == "__proto__"
-    assert again.seconds_at(3) == 0.25 and again.seconds_at(2) is None
     assert [b.name for b in again.branches] == ["branch 1", "branch 2"]
     again.switch("branch 1")
     assert again.entries[-1].label == "unroll ii" and len(again.schedule.trace) == 3

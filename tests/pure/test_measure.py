@@ -48,8 +48,8 @@ def test_statistics():
     assert repr(r) == "median 3 s (half of the repeats from 2 s to 4 s, all up to 10 s), 5 repeats of 7 runs, min 1 s"
     assert repr(BenchmarkResult((3.0, 4.0, 5.0))) == "median 4 s (IQR 1 s, 25.0 %), 3 repeats of 1 run, min 3 s"
     assert "(IQR 0 ns, 0.0 %)" in repr(BenchmarkResult((0.0, 0.0))), "a clock that does not move"
-    assert str(BenchmarkResult((2e-6,))) == "median 2 us, 1 repeat of 1 run, min 2 us"
-    assert [duration(t) for t in (1.5, 0.0123, 4.56e-5, 7e-9)] == ["1.5 s", "12.3 ms", "45.6 us", "7 ns"]
+    assert str(BenchmarkResult((2e-6,))) == "median 2 µs, 1 repeat of 1 run, min 2 µs"
+    assert [duration(t) for t in (1.5, 0.0123, 4.56e-5, 7e-9)] == ["1.5 s", "12.3 ms", "45.6 µs", "7 ns"]
 
 
 def test_number_grows_until_a_repeat_is_long_enough(clock):

@@ -16,19 +16,19 @@ RESULT = {
 @pytest.mark.parametrize(
     "change, text",
     [
-        ({}, "tiled is 2x faster than start (95 % interval 1.9 to 2.1; 30 interleaved rounds)"),
+        ({}, "tiled is 2× faster than start (95 % interval 1.9 to 2.1; 30 interleaved rounds)"),
         ({"verdict": "slower", "ratio": 0.5, "low": 0.4, "high": 0.8},
-         "tiled is 2x slower than start (95 % interval 1.25 to 2.5; 30 interleaved rounds)"),
+         "tiled is 2× slower than start (95 % interval 1.25 to 2.5; 30 interleaved rounds)"),
         ({"verdict": "same within noise", "ratio": 1.004, "low": 0.98, "high": 1.02},
-         "tiled and start are the same within noise: 1x (95 % interval 0.98 to 1.02; 30 interleaved rounds)"),
+         "tiled and start are the same within noise: 1× (95 % interval 0.98 to 1.02; 30 interleaved rounds)"),
         ({"low": 1.1, "high": 3.4},
-         "tiled is 2x faster than start (95 % interval 1.1 to 3.4; 30 interleaved rounds). "
+         "tiled is 2× faster than start (95 % interval 1.1 to 3.4; 30 interleaved rounds). "
          "The times were unsteady: run it again for a surer answer"),
         ({"verdict": "slower", "ratio": 0.5, "low": 0.2, "high": 0.8},
-         "tiled is 2x slower than start (95 % interval 1.25 to 5; 30 interleaved rounds). "
+         "tiled is 2× slower than start (95 % interval 1.25 to 5; 30 interleaved rounds). "
          "The times were unsteady: run it again for a surer answer"),
         ({"ratio": 2103.0, "checks": [{"check": "ok"}, {"check": "wrong"}]},
-         "tiled is 2100x faster than start (95 % interval 1.9 to 2.1; 30 interleaved rounds). "
+         "tiled is 2100× faster than start (95 % interval 1.9 to 2.1; 30 interleaved rounds). "
          "tiled gives a wrong result"),
     ],
 )  # fmt: skip
@@ -38,7 +38,7 @@ def test_the_verdict_line(change, text):
 
 @pytest.mark.parametrize(
     "change, text",
-    [({}, "worth 2x"), ({"verdict": "slower", "ratio": 0.5}, "costs 2x: faster without it"),
+    [({}, "worth 2×"), ({"verdict": "slower", "ratio": 0.5}, "costs 2×: faster without it"),
      ({"verdict": "same within noise"}, "no difference within noise"),
      ({"checks": [{"check": "wrong"}, {"check": "ok"}]}, "without it the result is wrong")],
 )  # fmt: skip

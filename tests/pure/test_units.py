@@ -16,4 +16,4 @@ def test_how_many():
 
 
 def test_seconds():
-    assert [duration(s) for s in (2, 0.0123, 4.56e-6, 7e-9)] == ["2 s", "12.3 ms", "4.56 us", "7 ns"]
+    assert [duration(s) for s in (2, 0.0123, 4.56e-6, 7e-9)] == ["2 s", "12.3 ms", "4.56 µs", "7 ns"]

@@ -152,11 +152,15 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
+def file_name(test: str) -> str:
+    return re.sub(r"\W+", "-", test).strip("-")
+
+
 @contextmanager
 def tab(browser: Any, server: Server, name: str) -> Iterator["Tab"]:
     context = browser.new_context(viewport={"width": 1400, "height": 1000})
     context.grant_permissions(["clipboard-read", "clipboard-write"])
-    it = Tab(context, server, re.sub(r"\W+", "-", name).strip("-"))
+    it = Tab(context, server, file_name(name))
     try:
         yield it
         it.check()

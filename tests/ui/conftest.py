@@ -4,6 +4,7 @@ With TVMLAB_UI=required (CI) a skipped test of this folder is a failure. Without
 built front end or a Python package skips, and says why.
 """
 
+import contextlib
 import os
 
 import pytest
@@ -12,6 +13,7 @@ REQUIRED = os.environ.get("TVMLAB_UI") == "required"
 BROWSER = {"lab", "notebook7", "browser"}
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the marks
 def pytest_collection_modifyitems(items):
     """All tests with a browser go to one worker: one server and one browser for the whole run."""
     for item in items:
@@ -22,7 +24,14 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item):
-    _refuse_skip((yield).get_result())
+    report = (yield).get_result()
+    _refuse_skip(report)
+    tab = next((item.funcargs[n] for n in ("book", "lab", "notebook7") if n in getattr(item, "funcargs", ())), None)
+    if report.when == "call" and report.failed and tab is not None:
+        with contextlib.suppress(Exception):  # a page that is gone has no picture
+            from tests.ui.browser import file_name
+
+            report.sections.append(("the page", str(tab.screenshot(f"failed-{file_name(item.name)}"))))
 
 
 @pytest.hookimpl(hookwrapper=True)

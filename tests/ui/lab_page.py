@@ -145,6 +145,7 @@ lab.apply("parallel", "C.i.outer")"""
 
 def show(tab: Any, code: str, by: str = "mouse") -> LabPage:
     """The lab that this code makes as `lab`, in the first cell of an open notebook whose cells were emptied."""
+    tab.page.mouse.move(1, 1)  # a pointer that rests on an action shows what that would do
     tab.page.evaluate(CLEAR, tab.path)
     tab.page.evaluate(SET, [tab.path, [code + "\nlab", "", ""]])
     tab.run(0)

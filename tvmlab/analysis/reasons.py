@@ -1,10 +1,10 @@
 """Why one of two programs is faster: a fixed list of rules over what they do.
 
-    found, explained = reasons(a, b, machine, ratio=2.4, low=2.1, high=2.6)
+    found, explained, expected = reasons(a, b, machine, ratio=2.4, low=2.1, high=2.6)
 
 Each rule asks how much less the slower program would take if one part of its modelled time were that of the faster one.
 What that explains of the measured ratio orders the reasons. Nothing is said where the runs are the same within noise;
-`explained` is false where the model does not account for the difference.
+`explained` is false where the model does not account for the difference; `expected` is the ratio of the model.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from ..core.program import Function, Origin, Program
 from . import sentences
@@ -122,25 +123,34 @@ def _moved(f: Facts, buffers: list[str]) -> float:
 Program_ = Program | Function | Facts
 
 
+class Found(NamedTuple):
+    """`explained`: does the model account for the difference? `expected`: how many times faster it takes the faster one
+    to be; 1.0 where it says nothing."""
+
+    reasons: list[Reason]
+    explained: bool
+    expected: float = 1.0
+
+
 def reasons(
     a: Program_, b: Program_, machine: Machine | str | None, ratio: float, low: float, high: float,
     names: tuple[str, str] | None = None,
-) -> tuple[list[Reason], bool]:  # fmt: skip
+) -> Found:  # fmt: skip
     """Why `b` takes 1/ratio of the time of `a` (ratio below 1: why `a` is faster), the weightiest first.
 
     `a`, `b`: lowered programs, or their facts. `ratio`: measured time of a over time of b, between `low` and `high`.
     `names`: what to call the two in the sentences; without, "the slower one" and "the faster one".
     """
     if not (ratio > 0 and math.isfinite(ratio)) or low <= 1 <= high:
-        return [], True
+        return Found([], True)
     slow, fast = (_facts(x) for x in ((a, b) if ratio > 1 else (b, a)))
     if slow.metrics.flops is None or fast.metrics.flops is None:
-        return [], False
+        return Found([], False)
     called = dict(zip(("slower", "faster"), names if ratio > 1 else names[::-1])) if names else {}
     # Compilers make vectors of simple loops by themselves, mostly: what the measurement agrees with holds.
     both = [_reasons(Pair(slow, fast, get(machine), auto), math.log(max(ratio, 1 / ratio))) for auto in (True, False)]
-    found, explained = next((x for x in both if x[1]), next((x for x in both if x[0]), both[0]))
-    return [replace(r, text=_named(r.text, called)) for r in found], explained
+    found = next((x for x in both if x.explained), next((x for x in both if x.reasons), both[0]))
+    return found._replace(reasons=[replace(r, text=_named(r.text, called)) for r in found.reasons])
 
 
 def _named(text: str, called: dict[str, str]) -> str:
@@ -150,10 +160,10 @@ def _named(text: str, called: dict[str, str]) -> str:
     return re.sub(r"[Tt]he (slower|faster) one", lambda m: called[m[1]], text)
 
 
-def _reasons(pair: Pair, measured: float) -> tuple[list[Reason], bool]:
+def _reasons(pair: Pair, measured: float) -> Found:
     found = [r for rule in RULES if (r := _reason(rule, pair, measured)) is not None]
     found.sort(key=lambda r: -r.factor)
-    return found, bool(found) and math.log(pair.whole) >= ENOUGH * measured
+    return Found(found, bool(found) and math.log(pair.whole) >= ENOUGH * measured, pair.whole)
 
 
 def _facts(x: Program_) -> Facts:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 BYTES = ("B", "KiB", "MiB", "GiB", "TiB")
 LARGE = ("", "k", "M", "G", "T")
-SHORT = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
+SHORT = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
 
 def size(n: float | None) -> str:

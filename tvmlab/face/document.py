@@ -12,7 +12,6 @@ later change lets it apply again. A new step after an undo starts a branch; the 
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,11 +24,10 @@ from ..schedule.code import calls
 from ..schedule.trace import Step, Trace, operations
 from . import history_edit
 from .history import Branch, Entry, Point, Ref, start
-from .history_codec import decode, encode, key
+from .history_codec import decode, encode
+from .history_edits import Edits, Look
 from .history_known import Known
-from .history_replay import replayed, taken
-from .history_words import label
-from .origins import origin
+from .history_replay import entry_of, replayed, taken
 from .sandbox import changes
 
 if TYPE_CHECKING:
@@ -53,7 +51,7 @@ class Document:
         self.branches = [Branch("b1", "branch 1", (), 0, [start(self.root)])]
         self.current = self.branches[0]
         self.cursor = 0
-        self.seconds: dict[str, float] = {}  # measured, by `key_at`
+        self.edits = Edits()
         self.given = ""  # of one that was loaded: what was kept and what was not known
         self.extra: dict[str, Any] = {}  # what a newer version saved with it
         self.made = 0  # ids given out
@@ -73,7 +71,7 @@ class Document:
     def copy(self, schedule: Schedule) -> Document:
         """The same history, for another handle on the same trace that goes its own way."""
         made = Document(schedule)
-        made.root, made.known, made.made, made.seconds = self.root, self.known.copy(), self.made, dict(self.seconds)
+        made.root, made.known, made.made = self.root, self.known.copy(), self.made
         made.branches = [replace(b, points=None if b.points is None else list(b.points)) for b in self.branches]
         made.current, made.cursor = made.branches[self.branches.index(self.current)], self.cursor
         return made
@@ -102,18 +100,6 @@ class Document:
     def trace_at(self, cursor: int) -> Trace:
         """The trace after `cursor` steps of the current branch."""
         return self.points[self._place(cursor)].trace
-
-    def key_at(self, cursor: int) -> str:
-        """Equal for equal steps on equal expressions, in this document and when it was saved and loaded."""
-        return key(self.root, self.known.table, self.entries[: self._place(cursor)])
-
-    def measured(self, seconds: float, cursor: int | None = None) -> None:
-        """Remember how long a run took after `cursor` steps; it is forgotten for steps that change."""
-        self.seconds[self.key_at(self.cursor if cursor is None else cursor)] = seconds
-        self._changed()
-
-    def seconds_at(self, cursor: int) -> float | None:
-        return self.seconds.get(self.key_at(cursor))
 
     def numbers(self) -> list[int]:
         """For each step of the trace at the cursor, in order, its number in the history (1, 2, ...): parked count."""
@@ -207,16 +193,30 @@ class Document:
 
     # ------------------------------------------------------------ moving the cursor
 
+    @changes
     def undo(self) -> bool:
-        """Back over the last step that is in force (over a whole recipe); False at the start."""
+        """Take back what was done last: a change of steps, else the last step that is in force (or its whole recipe).
+
+        False at the start.
+        """
+        if self.edits.undo(self):
+            self._changed()
+            return True
         at = self.current.last_before(self.cursor)
         if at is None:
             return False
         self.jump(self.current.recipe(at)[0])
         return True
 
+    @changes
     def redo(self) -> bool:
-        """Forward over the next step that applies (over a whole recipe); False at the end."""
+        """Do again what was taken back: a change of steps, else the next step that applies (or its whole recipe).
+
+        False at the end.
+        """
+        if self.edits.redo(self):
+            self._changed()
+            return True
         at = self.current.next_after(self.cursor)
         if at is None:
             return False
@@ -268,7 +268,7 @@ class Document:
         args = history_edit.arguments(entry, values, point, lambda a: decode(a, point, self.known.table, missing))
         made = replace(entry, args={**encode(entry.primitive, args, point, self.known.table)})
         taken(self.known, made, point, self._missing(self.entries[:at]))
-        self._put([*self.entries[:at], made, *self.entries[at + 1 :]], self.cursor, at)
+        self._put("change", entry, [*self.entries[:at], made, *self.entries[at + 1 :]], self.cursor, at)
 
     @changes
     def delete(self, id: str) -> None:
@@ -277,8 +277,7 @@ class Document:
             return self._drop(branch)
         at = self.index(id)
         rest = [*self.entries[:at], *self.entries[at + 1 :]]
-        self._put(rest, self.cursor - (at < self.cursor), at)
-        return None
+        return self._put("deletion", self.entries[at], rest, self.cursor - (at < self.cursor), at)
 
     @changes
     def move(self, id: str, to: int) -> None:
@@ -293,14 +292,14 @@ class Document:
         if not entry.parked:
             before, points = replayed(self.known, entries[:first], entries[first:to], self.points[first], self._missing)
             taken(self.known, entry, points[-1], self._missing(before))
-        self._put(entries, history_edit.cursor_after_move(self.cursor, at, to), first)
+        self._put("move", entry, entries, history_edit.cursor_after_move(self.cursor, at, to), first)
 
     @changes
     def retry(self, id: str) -> None:
         """Try a parked step again where it stands; what it still says is raised."""
         at = self.index(id)
         taken(self.known, self.entries[at], self.points[at], self._missing(self.entries[:at]))
-        self._put(list(self.entries), self.cursor, at)
+        self._put("new try", self.entries[at], list(self.entries), self.cursor, at)
 
     @changes
     def rename(self, id: str, name: str) -> None:
@@ -317,9 +316,10 @@ class Document:
 
     def _describe(self, id: str, **changes: str) -> None:
         """Names and notes belong to the step: they show on every branch that has it."""
-        self.index(id)
+        at, before = self.index(id), Look.of(self)
         for b in self.branches:
             b.entries = tuple(replace(e, **changes) if e.id == id else e for e in b.entries)  # type: ignore[arg-type]
+        self.edits.note(f"{next(iter(changes))} of step {at + 1}", before, Look.of(self))
         self._changed()
 
     # ------------------------------------------------------------ branches
@@ -359,7 +359,9 @@ class Document:
     def _drop(self, branch: Branch) -> None:
         if branch is self.current:
             raise ScheduleError("current-branch", f"{branch.name} is in use: switch to another one before deleting it")
+        before = Look.of(self)
         self.branches.remove(branch)
+        self.edits.note(f"deletion of {branch.name}", before, Look.of(self))
         self._changed()
 
     # ------------------------------------------------------------ other expressions
@@ -443,20 +445,8 @@ class Document:
         if traces and self.cursor < len(self.current.entries):
             self._branch_off()
         for trace in traces:
-            step, before = trace.step, self.point
-            assert step is not None
-            entry = Entry(
-                self._new_id("e"),
-                step.primitive,
-                encode(step.primitive, step.args, before, self.known.table),
-                step.names,
-                origin(step.where, via),
-                time.time(),
-                where=step.where,
-                group=self._group,
-                evidence=evidence,
-                label=label(step.primitive, step.args, before.trace.state),
-            )
+            before, more = self.point, {"group": self._group, "evidence": evidence}
+            entry = entry_of(self._new_id("e"), trace, before, self.known.table, via, **more)
             self.points.append(before.after(entry.id, trace, self.known.slots))
             self.current.entries = (*self.current.entries, entry)
             self.cursor += 1
@@ -464,12 +454,14 @@ class Document:
         self.current.coded = self.current.coded and not traces
         self._changed()
 
-    def _put(self, entries: Sequence[Entry], cursor: int, same: int) -> None:
-        """Other steps for the current branch, of which the first `same` are as they were."""
+    def _put(self, what: str, of: Entry, entries: Sequence[Entry], cursor: int, same: int) -> None:
+        """Other steps for the current branch, the first `same` as they were: the `what` ("deletion") of a step."""
+        name, before = f"{what} of step {self.index(of.id) + 1}", Look.of(self)
         points = self.points[: same + 1]
         self.current.entries, self.current.points = tuple(entries), points
         self._replay(self.current, same)
         self.cursor = cursor
+        self.edits.note(name, before, Look.of(self))
         self._changed()
 
     def _replay(self, branch: Branch, same: int) -> None:

@@ -8,8 +8,6 @@ place in a table in which what is one object stays one. An expression over loops
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, Protocol
@@ -20,8 +18,7 @@ from ..core.node import Expr, IterVar
 from ..core.walk import substitute, variables
 from ..expr.tensor import Operation, Tensor
 from ..schedule import primitives
-from ..schedule.trace import Trace
-from .history import Entry, Point, Ref, made_by
+from .history import Point, Ref
 
 GROUP = {"attach_group": "group", "detach_group": "group"}  # the argument that is a group's number
 
@@ -178,30 +175,18 @@ def _any_unread(x: Any) -> bool:
 # ---------------------------------------------------------------- equality
 
 
-def key(root: Trace, table: Table, entries: Sequence[Entry]) -> str:
-    """A hash of steps on an expression: the same for the same steps, whatever their ids."""
-    taken = [e for e in entries if not e.parked]
-    place = {e.id: str(n) for n, e in enumerate(taken)}
-    steps = [[e.primitive, _anonymous(e.args, place, table)] for e in taken]
-    text = _text(tuple(root.outputs)) + json.dumps(steps, sort_keys=True)
-    return hashlib.sha1(text.encode()).hexdigest()[:16]
-
-
 def same(a: Any, b: Any, table: Table) -> bool:
     """Are these the same arguments, objects compared by what they are?"""
-    return bool(_anonymous(a, {}, table) == _anonymous(b, {}, table))
+    return bool(_written(a, table) == _written(b, table))
 
 
-def _anonymous(v: Any, place: Mapping[str, str], table: Table) -> Any:
-    """Arguments with identities that count steps."""
+def _written(v: Any, table: Table) -> Any:
+    """Arguments with their objects as text."""
     if isinstance(v, list):
-        return [_anonymous(x, place, table) for x in v]
-    if isinstance(v, Mapping):
-        if "object" in v:
-            return [_text(table.objects[v["object"]]), [_anonymous(ref, place, table) for _, ref in v.get("loops", ())]]
-        return {k: _anonymous(x, place, table) for k, x in v.items()}
-    id = made_by(v) if isinstance(v, str) else ""
-    return place[id] + v[len(id) :] if id in place else v
+        return [_written(x, table) for x in v]
+    if isinstance(v, Mapping) and "object" in v:
+        return [_text(table.objects[v["object"]]), [ref for _, ref in v.get("loops", ())]]
+    return {k: _written(x, table) for k, x in v.items()} if isinstance(v, Mapping) else v
 
 
 @lru_cache(maxsize=256)

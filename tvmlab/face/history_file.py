@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 KIND = "tvmlab history"
 SAVED = ("id", "primitive", "args", "names", "origin", "when", "name", "note", "group", "evidence", "label", "code")
-TOP = ("schema", "kind", "table", "steps", "branches", "current", "cursor", "made", "slots", "seconds", "gone")
+TOP = ("schema", "kind", "table", "steps", "branches", "current", "cursor", "made", "slots", "gone")
 
 
 class FileError(LabError, ValueError):
@@ -65,7 +65,6 @@ def to_json(document: Document) -> dict[str, Any]:
         "cursor": document.cursor,
         "made": document.made,
         "slots": {entry: [list(slot) for slot in slots] for entry, slots in document.known.slots.of.items()},
-        "seconds": dict(document.seconds),
         "gone": _gone(document),
     }
 
@@ -128,7 +127,6 @@ def _history(data: Mapping[str, Any]) -> Document:
     document.schedule.document = document
     document.known.table = Table(table["objects"])
     document.known.slots.of = {str(e): [(str(k), str(n)) for k, n in slots] for e, slots in data["slots"].items()}
-    document.seconds = {str(k): float(v) for k, v in data["seconds"].items()}
     document.extra = {k: v for k, v in data.items() if k not in TOP or k == "schema"}
     entries = [_entry(item) for item in data["steps"]]
     gone = [Entry(str(id), "", {}, code=str(code)) for id, code in data.get("gone", {}).items()]

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ..schedule.trace import Step
+from ..schedule.trace import Step, Trace
 from .history import Entry, Point
-from .history_codec import Missing, decode
+from .history_codec import Missing, Table, decode, encode
 from .history_edit import as_error, need_known
 from .history_known import Known
 from .history_words import label
+from .origins import origin
+
+
+def entry_of(id: str, trace: Trace, before: Point, table: Table, via: str, **more: str) -> Entry:
+    """The step that `trace` ends with, just taken `before`; `more`: its group and its evidence."""
+    step = trace.step
+    assert step is not None
+    args, said = encode(step.primitive, step.args, before, table), label(step.primitive, step.args, before.trace.state)
+    made = origin(step.where, via)
+    return Entry(id, step.primitive, args, step.names, made, time.time(), where=step.where, label=said, **more)
 
 
 def taken(known: Known, entry: Entry, point: Point, missing: Missing) -> tuple[Point, str]:

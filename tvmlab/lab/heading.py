@@ -48,9 +48,14 @@ def measured(rows: Sequence[payload.Run]) -> tuple[str, str, str]:
     part = f"{50 * width:.0f}" if width >= 0.2 else f"{50 * width:.2g}"
     spread = "" if row["spread"] is None else "unsteady," if width > WIDE else f"±{part} %"
     naive = row["step"] and row.get("naive")  # the start is not beside itself
-    times = float(f"{naive / row['seconds']:.3g}") if naive else 0.0
-    times_naive = f"{times:,.10g}× naive" if naive else ""  # as Runs has it
-    return duration(row["seconds"]).replace(" us", " µs"), spread, times_naive
+    return duration(row["seconds"]), spread, as_naive(naive, row["seconds"]) if naive else ""
+
+
+def as_naive(naive: float, seconds: float) -> str:
+    """How much faster (or slower) than before any step."""
+    slower = seconds > naive
+    times = float(f"{seconds / naive if slower else naive / seconds:.3g}")
+    return f"{times:,.10g}× slower than naive" if slower else f"{times:,.10g}× naive"  # as Runs has it
 
 
 def targets() -> list[payload.Target]:

@@ -137,16 +137,18 @@ def _document(kind: str) -> Callable[[Callable[[Document, Request], Any]], Handl
 
 @_document("undo")
 def undo(document: Document, request: Request) -> str:
+    change = document.edits.to_undo(document)
     if not document.undo():
         return "There is nothing to undo."
-    return f"Back at step {document.cursor}."
+    return f"The {change} is taken back." if change else f"Back at step {document.cursor}."
 
 
 @_document("redo")
 def redo(document: Document, request: Request) -> str:
+    change = document.edits.to_redo(document)
     if not document.redo():
         return "There is nothing to redo."
-    return f"Step {document.cursor} again."
+    return f"The {change} is made again." if change else f"Step {document.cursor} again."
 
 
 @_document("jump")
@@ -158,19 +160,19 @@ def jump(document: Document, request: Request) -> str:
 @_document("edit")
 def edit(document: Document, request: Request) -> str:
     steps.edit(document, request["step"], request["values"])
-    return "The step was changed, and the later steps replayed."
+    return "The step was changed and the later ones replayed: Undo takes it back."
 
 
 @_document("delete")
 def delete(document: Document, request: Request) -> str:
     document.delete(request["step"])
-    return "The step was taken out, and the later steps replayed."
+    return "The step was taken out and the later ones replayed: Undo brings it back."
 
 
 @_document("move")
 def move(document: Document, request: Request) -> str:
     document.move(request["step"], request["to"])
-    return "The step was moved, and all steps replayed."
+    return "The step was moved and all were replayed: Undo takes it back."
 
 
 @_document("rename")

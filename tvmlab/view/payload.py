@@ -126,6 +126,8 @@ class History(TypedDict):
     branches: list[Branch]
     start: Metrics | None  # metrics and time before any step
     start_seconds: float | None
+    undo: str  # what it takes back: a step or a change of one, in words; "": nothing
+    redo: str
 
 
 class Story(TypedDict):
@@ -359,6 +361,7 @@ class Comparison(TypedDict):
     rounds: int
     reasons: list[Reason]
     explained: bool
+    model: str  # how far the model goes, in words; "" where there is nothing to explain
     diff: list[DiffLine]
     table: Table
     error: Card | None
@@ -427,7 +430,7 @@ class Head(TypedDict):
     badge: Badge
     time: str  # "6.1 ms" or "not run"
     spread: str  # "+-2 %"
-    times_naive: str  # "12.4x naive" or ""
+    times_naive: str  # "12.4× naive", "3× slower than naive" or ""
     calls: str  # the steps as code
     program: str  # imports, expression and steps: runs in a fresh kernel
     busy: str  # what the kernel is doing, or ""

@@ -84,7 +84,7 @@ def ended(row: Run) -> tuple[str, Literal["info", "good", "bad"]]:
     gain = ""
     if naive and seconds:
         slow = seconds > naive
-        gain = f", {seconds / naive:.3g}x slower than" if slow else f", {naive / seconds:.3g}x as fast as"
+        gain = f", {seconds / naive:.3g}× slower than" if slow else f", {naive / seconds:.3g}× as fast as"
         gain += " without steps"
     return f"{name}: {checked}{duration(seconds)}{gain}.", "good"
 
@@ -126,7 +126,7 @@ def comparing(a: Run, b: Run) -> Comparison:
     """The comparison of two rows before anything is known."""
     return {
         "a": a["id"], "b": b["id"], "state": "running", "verdict": "", "text": "waiting for its turn", "ratio": None,
-        "low": None, "high": None, "rounds": 0, "reasons": [], "explained": False, "diff": [],
+        "low": None, "high": None, "rounds": 0, "reasons": [], "explained": False, "model": "", "diff": [],
         "table": {"title": "", "head": [], "rows": []}, "error": None,
     }  # fmt: skip
 
@@ -151,7 +151,7 @@ def names_of(rows: Sequence[Run]) -> list[str]:
 
 
 def verdict_line(result: Mapping[str, Any], names: Sequence[str]) -> str:
-    """`step 5 is 1.8x faster than start (95 % interval 1.7 to 1.9; 30 interleaved rounds)`"""
+    """`step 5 is 1.8× faster than start (95 % interval 1.7 to 1.9; 30 interleaved rounds)`"""
     a, b = names
     ratio, low, high = result["ratio"], result["low"], result["high"]
     if result["verdict"] == "slower":
@@ -168,8 +168,8 @@ def verdict_line(result: Mapping[str, Any], names: Sequence[str]) -> str:
 
 
 def times(x: float) -> str:
-    """`1.83x`, `12.4x`, `2100x`"""
-    return f"{x:.3g}x" if x < 100 else f"{float(f'{x:.3g}'):.0f}x"
+    """`1.83×`, `12.4×`, `2100×`"""
+    return f"{x:.3g}×" if x < 100 else f"{float(f'{x:.3g}'):.0f}×"
 
 
 ROWS: list[tuple[str, str]] = [

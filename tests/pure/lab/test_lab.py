@@ -110,6 +110,12 @@ def test_where_all_steps_before_are_parked_there_is_nothing_to_undo(lab, ask):
     ask("delete", step="e1")
     assert (lab.step, lab.document.entries[0].parked) == (1, True)
     ask("undo")
+    assert lab.said["text"] == "The deletion of step 1 is taken back." and lab.step == 2
+    ask("redo")
+    assert lab.said["text"] == "The deletion of step 1 is made again." and lab.step == 1
+    lab.document.rename("b1", "other")  # no change of a step
+    ask("jump", cursor=0)
+    ask("undo")
     assert lab.said["text"] == "There is nothing to undo."
     ask("jump", cursor=0)
     ask("redo")
@@ -260,8 +266,8 @@ def test_a_lab_lives_as_long_as_somebody_holds_it():
 
 def test_the_end_of_a_run_is_said():
     row = {"title": "step 3", "step": "e3", "state": "done", "check": "ok", "seconds": 2e-3, "naive": 9e-3}
-    assert ended(row) == ("Run of step 3: right, 2 ms, 4.5x as fast as without steps.", "good")
-    assert ended({**row, "naive": 5e-4})[0] == "Run of step 3: right, 2 ms, 4x slower than without steps."
+    assert ended(row) == ("Run of step 3: right, 2 ms, 4.5× as fast as without steps.", "good")
+    assert ended({**row, "naive": 5e-4})[0] == "Run of step 3: right, 2 ms, 4× slower than without steps."
     assert ended({**row, "title": "start", "step": ""}) == ("Run of start: right, 2 ms.", "good")
     assert ended({**row, "check": "skipped", "naive": None}) == ("Run of step 3: 2 ms.", "good")
     assert ended({**row, "check": "wrong", "seconds": None})[1] == "bad"
@@ -297,6 +303,7 @@ def test_a_step_taken_by_code_has_the_names_and_the_place_of_its_line(lab, ask):
 def test_the_time_in_the_head():
     row = {"step": "e3", "state": "done", "stale": False, "seconds": 2e-3, "spread": 1e-4, "naive": 9e-3}
     assert measured([row]) == ("2 ms", "±2.5 %", "4.5× naive")
+    assert measured([{**row, "naive": 1e-3}])[2] == "2× slower than naive"
     assert measured([{**row, "seconds": 2e-6, "spread": 0.0}]) == ("2 µs", "±0 %", "4,500× naive")
     assert measured([{**row, "spread": 5e-3}])[1] == "unsteady,"  # "±125 %" of a time says nothing
     assert measured([{**row, "step": ""}])[2] == ""  # the start is not beside itself

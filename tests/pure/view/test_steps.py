@@ -68,22 +68,25 @@ def test_parked_steps_keep_their_words():
     assert "was deleted" in found[2]["reason"] and found[2]["metrics"] is None and found[2]["params"] == []
 
 
-def test_times_are_those_of_the_steps_they_were_measured_after():
+def test_times_are_given_by_step():
+    s, args, _ = tiled()
+    found = good(s.history, measured={"": 2.0, "e1": 1.0})
+    assert found["start_seconds"] == 2.0 and [x["seconds"] for x in found["steps"]] == [1.0, None, None, None]
+
+
+def test_what_undo_and_redo_would_do_is_said():
     s, args, _ = tiled()
     d = s.history
-    d.measured(0.5, 0)
-    d.measured(0.25)
-    assert (good(d)["start_seconds"], good(d)["steps"][3]["seconds"], good(d)["steps"][2]["seconds"]) == (
-        0.5,
-        0.25,
-        None,
-    )
-    d.edit("e1", {"factor": 4})
-    assert good(d)["steps"][3]["seconds"] is None and good(d)["start_seconds"] == 0.5
-    d.edit("e1", {"factor": 16})
-    assert good(d)["steps"][3]["seconds"] == 0.25
-    found = good(d, measured={"": 2.0, "e1": 1.0})
-    assert found["start_seconds"] == 2.0 and [x["seconds"] for x in found["steps"]] == [1.0, None, None, None]
+    said = lambda: (good(d)["undo"], good(d)["redo"])  # noqa: E731
+    assert said() == ("vectorize ji", "")
+    d.jump(1)
+    assert said() == ("split i by 16", "split j by 8")
+    d.delete("e4")
+    assert said() == ("deletion of step 4", "split j by 8")
+    d.undo()
+    assert said() == ("split i by 16", "deletion of step 4")
+    d.jump(0)
+    assert said()[0] == ""
 
 
 def test_frames_are_not_made_for_it_unless_asked():

@@ -71,7 +71,7 @@ function Side({ name, rows, value, onPick }: { name: string; rows: Run[]; value:
 }
 
 function Verdict({ comparison }: { comparison: Comparison }) {
-  const { state, verdict, text, error, reasons, explained, diff, table } = comparison;
+  const { state, verdict, text, error, reasons, model, diff, table } = comparison;
   if (state === "running")
     return (
       <p class="tvl-lead tvl-row">
@@ -86,12 +86,12 @@ function Verdict({ comparison }: { comparison: Comparison }) {
         <b>{text}</b>
         <Interval comparison={comparison} />
       </p>
-      {(reasons.length > 0 || !explained) && <h3>Why</h3>}
+      {model && <h3>Why</h3>}
       <ol class="tvl-reasons">
         {reasons.map((reason) => (
           <Why key={reason.text} reason={reason} />
         ))}
-        {!explained && <li class="tvl-soft-text">The model does not explain this difference.</li>}
+        {model && <li class="tvl-soft-text">{model}</li>}
       </ol>
       {table.rows.length > 0 && <DataTable table={table} />}
       {diff.length > 0 && <h3>Loops, from A to B</h3>}

@@ -56,16 +56,16 @@ export function ActionBar() {
 }
 
 function Doing() {
-  const { acting, at, history, width } = useStore();
+  const { acting, history, width } = useStore();
   const lab = useDo();
   if (!acting.value) return null;
   const bare = width.value === "narrow";
-  const last = at.value >= history.value.steps.length;
+  const { undo, redo } = history.value;
   return (
     <div class="tvl-header-do">
       <span class="tvl-joined">
-        <Button label="Undo" icon="undo" bare={bare} onClick={lab.undo} off={at.value === 0 && "nothing to undo"} hint="Ctrl+Z" />
-        <Button label="Redo" icon="redo" bare={bare} onClick={lab.redo} off={last && "nothing to redo"} hint="Ctrl+Shift+Z" />
+        <Button label="Undo" icon="undo" bare={bare} onClick={lab.undo} off={!undo && "nothing to undo"} hint={`${undo} (Ctrl+Z)`} />
+        <Button label="Redo" icon="redo" bare={bare} onClick={lab.redo} off={!redo && "nothing to redo"} hint={`${redo} (Ctrl+Shift+Z)`} />
       </span>
       {!bare && <Button label="Pin" icon="pin" onClick={lab.pin} hint="to compare with (x)" />}
       <RunButton />

@@ -57,7 +57,7 @@ function Editor({ step, at }: { step: StepInfo; at: number }) {
         ))}
         {step.params.length > 0 && (
           <button type="submit" class="tvl-button tvl-main" aria-disabled={!changed.size}>
-            {later ? `Change, and take ${later} again` : "Change"}
+            {later ? "Change and replay the rest" : "Change"}
           </button>
         )}
         {step.status === "parked" && <Button label="Try again" onClick={() => void tell({ kind: "retry" })} />}

@@ -68,7 +68,7 @@ const STEPS: StepInfo[] = [
 
 export function history(over: Partial<History> = {}): History {
   return {
-    steps: STEPS, cursor: 6, start: metrics(), start_seconds: 0.151,
+    steps: STEPS, cursor: 6, start: metrics(), start_seconds: 0.151, undo: "parallel io", redo: "",
     branches: [
       { id: "b0", name: "main", steps: 7, current: true },
       { id: "b1", name: "branch 1", steps: 4, current: false },
@@ -154,7 +154,7 @@ export function run(over: Partial<Run> & { id: string }): Run {
 
 const COMPARISON: Comparison = {
   a: "r1", b: "r3", state: "done", verdict: "faster", text: "step 5 vectorize ji is 5.1× faster than step 3 reorder (95 % interval 4.9 to 5.4; 30 interleaved rounds)",
-  ratio: 5.1, low: 4.9, high: 5.4, rounds: 30, explained: true, error: null,
+  ratio: 5.1, low: 4.9, high: 5.4, rounds: 30, explained: true, model: "All together the model expects 4.2×; measured was 5.1×.", error: null,
   reasons: [
     { text: "The innermost loop computes 32 elements at a time, before one.", number: "1 → 32 lanes", show: "C.j.inner", how: "modelled" },
     { text: "The outer loop runs on all cores.", number: "1 → 32 tasks", show: "C.i.outer", how: "modelled" },

@@ -122,7 +122,7 @@ export function state(): State {
     },
     history: {
       steps: [step("1", "tile i, j", "s[C].tile(i, j, 32, 32)"), step("2", "reorder", "s[C].reorder(k, ii, ji)"), step("3", "vectorize j_inner", "s[C].vectorize(ji)")],
-      cursor: 3, branches: [], start: null, start_seconds: null,
+      cursor: 3, branches: [], start: null, start_seconds: null, undo: "vectorize j_inner", redo: "",
     },
     frame: FRAMES[3]!, selection: ["C.k"], actions: { ids: ["C.k"], frame: "f3", items: ACTIONS },
     runs: { rows: [], comparison: null, ablation: [], options: { target: "numba", threads: 0, repeats: 10, limit: 30, seed: 0, rtol: 1e-5, inputs: "random" } },
@@ -206,7 +206,8 @@ export function fakeHost(more: Record<string, (request: Request) => unknown> = {
       }
       if (request.kind === "jump") {
         const cursor = request.cursor ?? 0;
-        host.set("history", { ...traits.history, cursor });
+        const label = (n: number) => traits.history.steps[n]?.label ?? "";
+        host.set("history", { ...traits.history, cursor, undo: label(cursor - 1), redo: label(cursor) });
         host.set("frame", FRAMES[cursor]!);
         host.set("actions", { ...traits.actions, frame: FRAMES[cursor]!.key });
       }
