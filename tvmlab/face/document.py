@@ -445,8 +445,8 @@ class Document:
         if traces and self.cursor < len(self.current.entries):
             self._branch_off()
         for trace in traces:
-            before, more = self.point, {"group": self._group, "evidence": evidence}
-            entry = entry_of(self._new_id("e"), trace, before, self.known.table, via, **more)
+            before, told = self.point, {"via": via, "group": self._group, "evidence": evidence}
+            entry = entry_of(self._new_id("e"), trace, before, self.known.table, **told)
             self.points.append(before.after(entry.id, trace, self.known.slots))
             self.current.entries = (*self.current.entries, entry)
             self.cursor += 1

@@ -16,13 +16,15 @@ from .history_words import label
 from .origins import origin
 
 
-def entry_of(id: str, trace: Trace, before: Point, table: Table, via: str, **more: str) -> Entry:
-    """The step that `trace` ends with, just taken `before`; `more`: its group and its evidence."""
+def entry_of(id: str, trace: Trace, before: Point, table: Table, *, via: str, group: str, evidence: str) -> Entry:
+    """The step that `trace` ends with, just taken `before`."""
     step = trace.step
     assert step is not None
     args, said = encode(step.primitive, step.args, before, table), label(step.primitive, step.args, before.trace.state)
-    made = origin(step.where, via)
-    return Entry(id, step.primitive, args, step.names, made, time.time(), where=step.where, label=said, **more)
+    return Entry(
+        id, step.primitive, args, step.names, origin(step.where, via), time.time(), where=step.where, group=group,
+        evidence=evidence, label=said,
+    )  # fmt: skip
 
 
 def taken(known: Known, entry: Entry, point: Point, missing: Missing) -> tuple[Point, str]:
