@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..core.error import LabError
 from ..face.verdict import ILLEGAL, OWES, UNKNOWN, Verdict
 from .payload import Card, Move
+from .words import because
 
 MOST = 3  # moves offered on a card
 
@@ -28,7 +29,8 @@ def card(
 def of_verdict(v: Verdict, title: str, where: Sequence[str] = (), moves: Sequence[Move] = ()) -> Card | None:
     """None where there is nothing to explain."""
     if v.kind == ILLEGAL and v.error is not None:
-        return card(v.error, f"{title} is not legal", where, v.clash, moves)
+        made = card(v.error, f"{title} is not legal", where, v.clash, moves)
+        return {**made, "text": "\n".join([because(v.error), *v.error.where])}  # the title is what was asked
     if v.kind == ILLEGAL:
         return _card(f"{title} is not legal", v.reason, where, v.clash, moves, code="refused")
     if v.kind == UNKNOWN:

@@ -63,13 +63,13 @@ def why(v: Verdict) -> str:
 
 
 def because(error: LabError) -> str:
-    """Why not: what stands beside the marked loop, else the sentence without the question it answers."""
+    """Why not: the sentence without the question it answers; where it is only that, what stands beside the loop."""
+    head, colon, tail = error.message.partition(": ")
     marked = next((line for line in error.where if "<- " in line), "")
-    if marked:
+    if marked and not colon:
         loop, _, reason = marked.partition("<- ")
         name = loop.strip().removeprefix("for ").partition(" in ")[0]
         return f"{name} {_verb(reason)}"
-    head, colon, tail = error.message.partition(": ")
     if not colon or not head.startswith("cannot "):
         return error.message
     asked = ASKED.match(head)

@@ -13,7 +13,7 @@ interface Props {
 }
 
 export function CardView({ card, onMove, onShow, onClose, id }: Props) {
-  // The first line is words; the loops concerned follow, one a line.
+  // The first line is words; the loops concerned follow, one a line: under what can be done, which wants to be seen.
   const [said, ...loops] = card.text.split("\n");
   const moves = card.moves.slice(0, 3);
   return (
@@ -25,15 +25,7 @@ export function CardView({ card, onMove, onShow, onClose, id }: Props) {
         </div>
       )}
       {said && <p class="tvl-pre">{said}</p>}
-      {loops.length > 0 && <pre class="tvl-card-loops" tabIndex={0}>{loops.join("\n")}</pre>}
       {card.clash && <p class="tvl-pre tvl-soft-text">{card.clash}</p>}
-      {card.where.length > 0 && onShow && (
-        <p>
-          <button type="button" class="tvl-link" onClick={() => onShow(card.where)}>
-            Show {card.where.join(", ")}
-          </button>
-        </p>
-      )}
       {moves.length > 0 && (
         <div class="tvl-moves">
           <span>You can instead:</span>
@@ -45,6 +37,14 @@ export function CardView({ card, onMove, onShow, onClose, id }: Props) {
             ),
           )}
         </div>
+      )}
+      {loops.length > 0 && <pre class="tvl-card-loops" tabIndex={0}>{loops.join("\n")}</pre>}
+      {card.where.length > 0 && onShow && (
+        <p>
+          <button type="button" class="tvl-link" onClick={() => onShow(card.where)}>
+            Show {card.where.join(", ")}
+          </button>
+        </p>
       )}
       {moves.length === 0 && card.legal.length > 0 && (
         <p>
