@@ -30,6 +30,7 @@ from ..view import actions, acts, frame, payload, pictures, sources, steps, stil
 from ..view.runs import OVER, ended
 from ..view.shown import Shown
 from . import magic, panel, requests, saving, selecting, workloads
+from .choices import Choice, Choices
 from .heading import heading
 from .later import Later
 from .runs import Runs
@@ -79,6 +80,7 @@ class Lab:
         if self.starts:
             self.workload, self.kernel = FIRST["name"], FIRST
         self.runs = self._made_runs()
+        self.choices = Choices()
         self._open(Document.of(schedule), args)
         self.selection = selecting.first(self.schedule.state)
         LABS[self.id] = self
@@ -178,13 +180,14 @@ class Lab:
             return requests.take(self, primitive, bound, code=code)
 
     def undo(self) -> Lab:
+        """Take back the last change of a step, the last step, or, where there is none, the choice of the workload."""
         with self.acting():
-            self.document.undo()
+            requests.undo(self, {})
         return self
 
     def redo(self) -> Lab:
         with self.acting():
-            self.document.redo()
+            requests.redo(self, {})
         return self
 
     def jump(self, number: int) -> Lab:
@@ -205,12 +208,21 @@ class Lab:
                 self.document.rebase(outputs)
                 self.args = list(tensors)
             else:
-                self._open(Document.of(create_schedule(outputs)), tensors)
+                made = Document.of(create_schedule(outputs))
+                if self.document.entries or not self.starts:
+                    self.choices.leave(self)
+                self._open(made, tensors)
             self.starts, self.workload = False, workload
             self.kernel = {"name": workload, "shape": shape or {}} if workload else None
             self.selection = selecting.first(self.schedule.state)
             self.say(f"{self.head()['title']}: point at a loop to begin.")
         return self
+
+    def take_up(self, choice: Choice) -> None:
+        """A workload that was left, as it was left."""
+        self._open(choice.document, choice.args)
+        self.workload, self.kernel = choice.workload, choice.kernel
+        self.selection = selecting.first(self.schedule.state)
 
     # ------------------------------------------------------------ running
 
@@ -299,7 +311,9 @@ class Lab:
 
     def history(self, whole: bool = True) -> payload.History:
         """`whole=False`: without the numbers of places that nobody has looked at, for which loops had to be made."""
-        return steps.history(self.document, self.seconds(), whole)
+        found = steps.history(self.document, self.seconds(), whole)
+        undo, redo = found["undo"] or self.choices.to_undo(self), found["redo"] or self.choices.to_redo(self)
+        return {**found, "undo": undo, "redo": redo}
 
     def seconds(self) -> dict[str, float]:
         """The last measured time after each step, by its id ("" for the start); of what has changed since, none."""

@@ -135,20 +135,28 @@ def _document(kind: str) -> Callable[[Callable[[Document, Request], Any]], Handl
     return enter
 
 
-@_document("undo")
-def undo(document: Document, request: Request) -> str:
-    change = document.edits.to_undo(document)
-    if not document.undo():
-        return "There is nothing to undo."
-    return f"The {change} is taken back." if change else f"Back at step {document.cursor}."
+@handles("undo")
+def undo(lab: Any, request: Request) -> None:
+    with lab.acting():
+        document, change = lab.document, lab.document.edits.to_undo(lab.document)
+        if document.undo():
+            lab.say(f"The {change} is taken back." if change else f"Back at step {document.cursor}.")
+        elif lab.choices.undo(lab):
+            lab.say(f"{lab.head()['title']} again, as it was.")
+        else:
+            lab.say("There is nothing to undo.")
 
 
-@_document("redo")
-def redo(document: Document, request: Request) -> str:
-    change = document.edits.to_redo(document)
-    if not document.redo():
-        return "There is nothing to redo."
-    return f"The {change} is made again." if change else f"Step {document.cursor} again."
+@handles("redo")
+def redo(lab: Any, request: Request) -> None:
+    with lab.acting():
+        document, change = lab.document, lab.document.edits.to_redo(lab.document)
+        if document.redo():
+            lab.say(f"The {change} is made again." if change else f"Step {document.cursor} again.")
+        elif lab.choices.redo(lab):
+            lab.say(f"{lab.head()['title']} again, as it was.")
+        else:
+            lab.say("There is nothing to redo.")
 
 
 @_document("jump")
