@@ -2,7 +2,8 @@
 // `python tvmlab_backend.py` calls this where a product is missing or older than its sources.
 import { build } from "esbuild";
 import { spawnSync } from "node:child_process";
-import { rmSync, statSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { minify } from "terser";
 
 const LIMIT = 120_000; // bytes of lab.js, minified: stored once per widget in a notebook's state
 const COMMON = {
@@ -17,11 +18,16 @@ const COMMON = {
   logLevel: "warning",
 };
 
+// A second look at what esbuild made smaller: 2 kB of the module.
+const AGAIN = { module: true, ecma: 2020, compress: { passes: 3, pure_getters: true }, format: { comments: false } };
+
 async function view() {
   const out = "../tvmlab/view/static";
   rmSync(`${out}/made-from.txt`, { force: true });
   await build({ ...COMMON, entryPoints: { lab: "src/view/widget.tsx" }, outdir: out, minify: true });
-  const size = statSync(`${out}/lab.js`).size;
+  const made = await minify(readFileSync(`${out}/lab.js`, "utf8"), AGAIN);
+  writeFileSync(`${out}/lab.js`, made.code);
+  const size = Buffer.byteLength(made.code);
   if (size > LIMIT) throw new Error(`lab.js is ${size} bytes; at most ${LIMIT} are allowed`);
 }
 

@@ -6,6 +6,7 @@ import { Button } from "../ui/button";
 import { Pane } from "../ui/pane";
 import { Refusal } from "../ui/refusal";
 import { makeDrag, type Drag } from "./drag";
+import { fits } from "./fit";
 import { ghosts, type Ghost } from "./ghost";
 import { opened, shift, treeKey, type Place } from "./keys";
 import { outline, range, toggled, visible } from "./outline";
@@ -56,7 +57,10 @@ function Moves({ store }: { store: Store }) {
 
 function Tree({ store, box, drag }: { store: Store; box: { current: HTMLDivElement | null }; drag: Drag }) {
   const [place, setPlace] = useState<Place>({ closed: new Set(), focus: "", anchor: "" });
-  const rows = store.shown.value.tree;
+  const frame = store.shown.value;
+  const rows = frame.tree;
+  const { machine, machines } = store.head.value;
+  const fit = useMemo(() => fits(frame, machines.find((m) => m.name === machine)), [frame, machine]);
   const tree = useMemo(() => outline(rows), [rows]);
   const index = useMemo(() => new Map(rows.map((row, i) => [row.id, i])), [rows]);
   const selection = store.selection.value;
@@ -140,6 +144,7 @@ function Tree({ store, box, drag }: { store: Store; box: { current: HTMLDivEleme
             onto={held?.row.kind === "stage"}
             live={store.acting.value}
             fresh={row.step > 0 && row.step === store.at.value}
+            fit={at >= 0 ? fit.get(row.id) : undefined}
           />
         );
       })}

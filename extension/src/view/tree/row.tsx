@@ -1,6 +1,7 @@
 // One row of the tree, or its ghost.
 import type { Row } from "../payload";
 import type { Sign } from "../ui/sign";
+import type { Fit } from "./fit";
 import type { Ghost } from "./ghost";
 
 interface Props {
@@ -19,9 +20,10 @@ interface Props {
   live: boolean;
   /** The step that is looked at made it. */
   fresh: boolean;
+  fit: Fit | undefined;
 }
 
-export function RowView({ ghost, open, selected, focus, drop, over, below, held, onto, live, fresh }: Props) {
+export function RowView({ ghost, open, selected, focus, drop, over, below, held, onto, live, fresh, fit }: Props) {
   const { row, now, before } = ghost;
   const real = now !== "added";
   const classes = ["tvl-t-row", `tvl-t-${row.kind}`, `tvl-t-now-${now}`];
@@ -74,6 +76,11 @@ export function RowView({ ghost, open, selected, focus, drop, over, below, held,
           )}
         </span>
         <Chips row={row} before={before} />
+        {fit && (
+          <span class="tvl-t-fit" style={{ "--part": fit.part }} title={fit.text}>
+            {fit.home}
+          </span>
+        )}
       </span>
     </div>
   );

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import type { Row } from "../payload";
+import type { Frame, Row } from "../payload";
+import { fits } from "./fit";
 import { ghosts } from "./ghost";
 import { neighbour, outline, range, step, toggled, visible } from "./outline";
 import { divisors, snap, STEP, told } from "./snap";
@@ -91,4 +92,15 @@ test("ghost rows: added, removed, changed, moved", () => {
   const moved = ghosts([row("a", 1), row("b", 2)], [row("b", 1), row("a", 2)]);
   expect(moved.filter((g) => g.now === "removed")).toHaveLength(1);
   expect(moved.filter((g) => g.now === "added")).toHaveLength(1);
+});
+
+test("a loop's bar says which cache holds what one run of it touches", () => {
+  const level = (id: string, bytes: number) => ({ id, name: id.split(".")[1]!, depth: 0, bytes, moved: bytes });
+  const levels = [level("C.i", 2 ** 20), level("C.j", 32 * 1024), level("C.k", 64)];
+  const machine = { name: "m", label: "m", lines: ["4 cores", "L1 32 KiB per core", "L2 512 KiB per core"] };
+  const found = fits({ metrics: { levels } } as unknown as Frame, machine);
+  expect([...found.values()].map((fit) => [fit.home, fit.part])).toEqual([["mem", 1], ["L1", 15 / 20], ["L1", 6 / 20]]);
+  expect(found.get("C.j")!.text).toBe("one run of j touches 32 KiB: fits into L1 (modelled)");
+  expect(found.get("C.i")!.text).toContain("1 MiB: more than a cache holds");
+  expect(fits({ metrics: { levels: [] } } as unknown as Frame, undefined).size).toBe(0);
 });
