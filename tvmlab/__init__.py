@@ -17,6 +17,7 @@ _WHERE: dict[str, str] = {
         "tvmlab.face.api": "lower build create_schedule Schedule",
         "tvmlab.schedule.trace": "Trace",
         "tvmlab.lab.app": "Lab",
+        "tvmlab.lab.settings": "options",
         # release 0.6 had everything at the top
         "tvmlab.te": """placeholder compute scan extern var size_var const reduce_axis thread_axis sum min max prod any
             all comm_reducer tag_scope if_then_else min_value max_value add subtract multiply

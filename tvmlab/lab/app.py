@@ -16,11 +16,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from ..analysis import machine as machines
 from ..core import hooks
 from ..core.error import LabError
 from ..expr.tensor import Tensor
-from ..face.api import as_target, create_schedule, need_arguments, need_schedule, refuse_lost
+from ..face.api import create_schedule, need_arguments, need_schedule, refuse_lost
 from ..face.document import Document
 from ..face.handle import Schedule
 from ..face.source import caller, place, result_names
@@ -29,7 +28,7 @@ from ..schedule.trace import Trace
 from ..view import actions, acts, frame, payload, pictures, sources, steps, still, story
 from ..view.runs import OVER, ended
 from ..view.shown import Shown
-from . import magic, panel, requests, saving, selecting, workloads
+from . import magic, panel, requests, saving, selecting, settings, workloads
 from .choices import Choice, Choices
 from .heading import heading
 from .later import Later
@@ -46,7 +45,7 @@ class Lab:
 
     `schedule`: of `te.create_schedule`, or nothing: the lab then starts from its catalogue of operators. `args`: the
     tensors in the order of the function's arguments. `target`: what runs it, "llvm" or "numba". `machine`: a preset of
-    the machine that modelled numbers are for.
+    the machine that modelled numbers are for. Without one it is that of `tvmlab.options`.
 
         lab.apply("split", "C.i", factor=32)      as if pointed at; also lab.undo(), lab.redo(), lab.run()
         lab.step = 3                              look at step 3; lab.schedule is the schedule there
@@ -54,7 +53,7 @@ class Lab:
     """
 
     def __init__(
-        self, schedule: Schedule | None = None, args: Sequence[Any] | None = None, *, target: Any = "llvm",
+        self, schedule: Schedule | None = None, args: Sequence[Any] | None = None, *, target: Any = None,
         machine: str = "", name: str = "",
     ) -> None:  # fmt: skip
         self.starts = schedule is None and args is None  # nothing was chosen yet
@@ -65,8 +64,9 @@ class Lab:
         assert schedule is not None
         self.number = next(_numbers)
         self.id, self.name = f"lab-{self.number}", name or f"lab {self.number}"
-        self.target = str(as_target(target))
-        self.machine = machines.get(machine or None)
+        self.target, self.machine = settings.target(target), settings.machine(machine)
+        given = {"target": target, "machine": machine}
+        self._unasked = {name: getattr(self, name) for name, value in given.items() if not value}
         self.later = Later()
         self.selection: list[str] = []
         self.said: payload.Message = {"n": 0, "text": "", "kind": "info", "card": None}
@@ -91,7 +91,20 @@ class Lab:
         me = weakref.ref(self)
         made = Runs(changed=lambda: lab.later.soon(lab._runs_changed) if (lab := me()) is not None else None)
         weakref.finalize(self, made.close_soon).atexit = False
+        made.usual(**settings.of_runs())
         return made
+
+    def settle(self) -> None:
+        """A person's settings came only after this lab was made: they hold for what nobody has chosen."""
+        before = self.target, self.machine, self.runs.options
+        for name, usual in {"target": settings.target(), "machine": settings.machine()}.items():
+            if getattr(self, name) == self._unasked.get(name):
+                setattr(self, name, usual)
+        self.runs.usual(**settings.of_runs())
+        if before != (self.target, self.machine, self.runs.options):
+            self._changed()
+        if settings.now().staticCompanion == "never":
+            self.snapshot()
 
     def _open(self, document: Document, args: Sequence[Any] | None) -> None:
         """Look at this document from now on."""

@@ -4,6 +4,7 @@
                           {"seq", "kind": "act", "lab": id, "request": payload.Request}
                           {"seq", "kind": "complete", "text": code before the cursor}
                           {"seq", "kind": "snapshot"}
+                          {"seq", "kind": "settings", "values": what a person has set, at first and when it changes}
     kernel -> extension   {"re": seq, ...} in answer, and {"labs": [...]} whenever something changes
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.error import LabError
-from . import complete, requests
+from . import complete, requests, settings
 from .later import Later
 
 TARGET = "tvmlab.labs"
@@ -89,7 +90,14 @@ def _answer(data: dict[str, Any]) -> dict[str, Any]:
         return {"labs": labs()}
     if kind == "complete":
         return {"items": complete.complete(str(data.get("text", "")))}
+    if kind == "settings":
+        if settings.heard(data.get("values")):
+            for lab in list(LABS.values()):
+                lab.settle()
+        return {}
     if kind == "snapshot":
+        if settings.now().staticCompanion == "never":
+            raise LabError("no-still-copy", "the setting staticCompanion is `never`: no still copies are written")
         found = list(LABS.values())
         for lab in found:
             lab.snapshot()

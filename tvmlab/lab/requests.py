@@ -19,10 +19,14 @@ from ..face.verdict import ILLEGAL, UNKNOWN, judge
 from ..view import actions, acts, diff, drops, frame, passes, pictures, preview, sources, steps
 from ..view.card import card
 from ..view.payload import Reply, Request
-from . import typed, workloads
+from . import settings, typed, workloads
 
 Handler = Callable[[Any, Any], Any]
 HANDLERS: dict[str, Handler] = {}
+UNSURE = {  # by the setting allowUnknown
+    "ask": "apply it once more to take it all the same",
+    "never": "the setting allowUnknown is `never`: only code takes such a step, lab.apply(...) or s[C]...",
+}
 
 
 def handles(kind: str) -> Callable[[Handler], Handler]:
@@ -86,7 +90,7 @@ def _fits(value: Any, wanted: type) -> bool:
 def apply(lab: Any, request: Request) -> None:
     with lab.acting():
         primitive, args = acts.decode(request["act"], lab.schedule.state)
-        take(lab, primitive, args, sure=request.get("sure", False))
+        take(lab, primitive, args, sure=request.get("sure", False) and settings.now().allowUnknown == "ask")
 
 
 def take(lab: Any, primitive: str, args: dict[str, Any], sure: bool = True, code: dict[str, Any] | None = None) -> Any:
@@ -99,7 +103,7 @@ def take(lab: Any, primitive: str, args: dict[str, Any], sure: bool = True, code
     if found.kind == ILLEGAL:
         raise found.error or LabError("illegal", found.reason)
     if found.kind == UNKNOWN and not sure:
-        raise LabError("not-sure", found.reason, hint="apply it once more to take it all the same")
+        raise LabError("not-sure", found.reason, hint=UNSURE[settings.now().allowUnknown])
     if recipe:
         return _take_recipe(lab, primitive, args)
     made = lab.document.apply(primitive, args, evidence=found.kind, **(code or {}))

@@ -65,6 +65,7 @@ class Runs:
         self._changed = changed or (lambda: None)
         self._own = worker
         self._options = Options()
+        self._set: set[str] = set()  # the names of the options that somebody chose
         self._given: dict[str, Any] | None = None
         self._rows: list[Run] = []
         self._traces: dict[str, tuple[Trace, Options, Sequence[Any] | None]] = {}
@@ -154,7 +155,12 @@ class Runs:
                 "option", "no arrays were given", legal=["random"], hint='lab.runs.give({"A": a}) gives them'
             )
         self._options = chosen
+        self._set.update(values)
         self._tell()
+
+    def usual(self, **values: Any) -> None:
+        """Options of the runs that follow, where nobody has chosen or chooses others."""
+        self._options = self._chosen({k: v for k, v in values.items() if k not in self._set})
 
     def give(self, arrays: Mapping[str, Any] | None) -> None:
         """A person's arrays by the names of the inputs, for the runs that follow; None: random ones again."""
@@ -350,6 +356,7 @@ class Runs:
     def _try(self, name: str, value: Any) -> None:
         with contextlib.suppress(LabError):  # of a machine with more cores, or of a target that is not here
             self._options = self._chosen({name: value})
+            self._set.add(name)
 
     # ------------------------------------------------------------ the parts
 

@@ -13,7 +13,7 @@ from typing import Any
 from ..core.error import LabError
 from ..schedule.trace import Trace
 from ..view import actions, frame, payload, still, story
-from . import garbage, panel, requests
+from . import garbage, panel, requests, settings
 
 MIME = "application/vnd.tvmlab.schedule+json"
 QUIET = 2.0  # seconds without an act until the still copy in the notebook is written anew
@@ -137,7 +137,8 @@ class Screen:
         bundle = self.widget._repr_mimebundle_()
         shown = dict(bundle[0] if isinstance(bundle, tuple) else bundle)
         display({**shown, "text/plain": repr(self.lab), MIME: pointer}, raw=True)
-        self.companion = display(self.bundle(), raw=True, display_id=True)
+        if settings.now().staticCompanion == "auto":
+            self.companion = display(self.bundle(), raw=True, display_id=True)
         self.lab.later("warm", QUIET, self.lab.runs.warm)  # the process of the runs is there when it is asked for
 
     def _take_the_place(self) -> None:
@@ -158,10 +159,11 @@ class Screen:
         self.widget = self.companion = None
 
     def snapshot(self) -> None:
-        """Write the still copy in the notebook anew, now."""
+        """Write the still copy in the notebook anew, now; if there shall be none, one that is there is emptied."""
         self.lab.later.cancel("still")
         if self.companion is not None:
-            self.companion.update(self.bundle(), raw=True)
+            kept = settings.now().staticCompanion == "auto"
+            self.companion.update(self.bundle() if kept else {}, raw=True)
 
     def bundle(self) -> dict[str, Any]:
         """The still copy, for every kind of viewer."""

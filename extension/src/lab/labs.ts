@@ -7,6 +7,7 @@ import { Signal, type ISignal } from "@lumino/signaling";
 import { Line, type LabInfo } from "./line";
 import { addRenderer } from "./output";
 import { cellOf } from "./outputs";
+import { ILabSettings, type LabSettings } from "./settings";
 
 /** A lab and the notebook it stands in. */
 export interface Found {
@@ -33,7 +34,10 @@ class Labs implements ILabs {
   private readonly lines = new Map<NotebookPanel, Line>();
   private chosen = "";
 
-  constructor(private readonly tracker: INotebookTracker) {
+  constructor(
+    private readonly tracker: INotebookTracker,
+    private readonly settings: LabSettings,
+  ) {
     const tell = () => this.changed.emit();
     tracker.currentChanged.connect(tell);
     tracker.activeCellChanged.connect(tell);
@@ -43,7 +47,7 @@ class Labs implements ILabs {
   }
 
   add(panel: NotebookPanel): IDisposable {
-    const line = new Line(panel);
+    const line = new Line(panel, this.settings);
     this.lines.set(panel, line);
     line.changed.connect(() => this.changed.emit());
     return new DisposableDelegate(() => {
@@ -85,10 +89,10 @@ export const labsPlugin: JupyterFrontEndPlugin<ILabs> = {
   id: "tvmlab:labs",
   description: "Finds the labs in the kernels of the open notebooks, and draws them in outputs.",
   autoStart: true,
-  requires: [INotebookTracker],
+  requires: [INotebookTracker, ILabSettings],
   provides: ILabs,
-  activate: (app: JupyterFrontEnd, tracker: INotebookTracker): ILabs => {
-    const labs = new Labs(tracker);
+  activate: (app: JupyterFrontEnd, tracker: INotebookTracker, settings: LabSettings): ILabs => {
+    const labs = new Labs(tracker, settings);
     app.docRegistry.addWidgetExtension("Notebook", {
       createNew: (panel: NotebookPanel) => {
         addRenderer(panel);

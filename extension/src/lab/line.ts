@@ -6,6 +6,7 @@ import { Signal } from "@lumino/signaling";
 import type { Badge, Reply, Request, Run } from "../view/payload";
 import { LABS, WIDGETS } from "./names";
 import { pointers } from "./outputs";
+import type { LabSettings } from "./settings";
 
 export interface LabInfo {
   id: string;
@@ -31,7 +32,8 @@ export interface Answer {
 export type Question =
   | { kind: "list" | "snapshot" }
   | { kind: "act"; lab: string; request: Omit<Request, "seq"> }
-  | { kind: "complete"; text: string };
+  | { kind: "complete"; text: string }
+  | { kind: "settings"; values: object };
 
 const GONE = "the kernel is gone";
 
@@ -44,7 +46,11 @@ export class Line {
   private last = 0;
   private readonly waiting = new Map<number, (answer: Answer) => void>();
 
-  constructor(readonly panel: NotebookPanel) {
+  constructor(
+    readonly panel: NotebookPanel,
+    private readonly settings: LabSettings,
+  ) {
+    settings.changed.connect(this.tell, this);
     const session = panel.sessionContext;
     session.kernelChanged.connect(this.drop, this);
     session.statusChanged.connect((_, status) => {
@@ -98,6 +104,12 @@ export class Line {
     comm.onClose = () => this.drop();
     this.comm = comm;
     comm.open();
+    this.tell();
+  }
+
+  /** What the person has set: labs that are made in the kernel from now on begin like that. */
+  private tell(): void {
+    if (this.comm && this.settings.loaded) void this.ask({ kind: "settings", values: this.settings.values });
   }
 
   private heard(answer: Answer): void {

@@ -2,6 +2,7 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { ISettingRegistry } from "@jupyterlab/settingregistry";
 import { Token } from "@lumino/coreutils";
+import { Signal } from "@lumino/signaling";
 import { exampleCell } from "./words";
 
 const ID = "tvmlab:plugin";
@@ -13,6 +14,10 @@ interface Values {
   defaultLayout: "auto" | "medium" | "narrow";
   singleKeyShortcuts: boolean;
   animation: "auto" | "off";
+  palette: "default" | "high contrast";
+  staticCompanion: "auto" | "never";
+  runBudget: { seconds: number; rounds: number };
+  allowUnknown: "ask" | "never";
 }
 
 const USUAL: Values = {
@@ -22,15 +27,23 @@ const USUAL: Values = {
   defaultLayout: "auto",
   singleKeyShortcuts: true,
   animation: "auto",
+  palette: "default",
+  staticCompanion: "auto",
+  runBudget: { seconds: 60, rounds: 30 },
+  allowUnknown: "ask",
 };
 
 export class LabSettings {
+  readonly changed = new Signal<this, void>(this);
   values: Values = USUAL;
+  loaded = false; // until then the values are nobody's, and no kernel is told them
 
   take(composite: Partial<Values>): void {
-    this.values = { ...USUAL, ...composite };
-    const { tvlLayout, tvlMotion } = { tvlLayout: this.values.defaultLayout, tvlMotion: this.values.animation };
-    Object.assign(document.body.dataset, { tvlLayout, tvlMotion }); // style.css has the rest
+    this.values = { ...USUAL, ...composite, runBudget: { ...USUAL.runBudget, ...composite.runBudget } };
+    const { defaultLayout: tvlLayout, animation: tvlMotion, palette: tvlPalette, staticCompanion: tvlCopy } = this.values;
+    Object.assign(document.body.dataset, { tvlLayout, tvlMotion, tvlPalette, tvlCopy }); // style.css has the rest
+    this.loaded = true;
+    this.changed.emit();
   }
 
   /** The cell that opens a lab, with the person's target and machine. */
