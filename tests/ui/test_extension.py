@@ -254,6 +254,71 @@ def test_settings_hold(lab):
     assert view.get_by_role("heading", name="Keys").count() == 0
 
 
+# Sets a setting as the settings editor does: in the registry of this page.
+SET = """async ([name, value]) => {
+  const app = window.jupyterapp;
+  const token = [...app.pluginRegistry._services.keys()].find(t => t.name.endsWith(':ISettingRegistry'));
+  await (await app.resolveRequiredService(token)).set('tvmlab:plugin', name, value);
+}"""
+UNDECIDED = """import tvmlab
+from tvmlab import te
+n = te.size_var("n")
+A, k = te.placeholder((4, n), name="A"), te.reduce_axis((0, n), name="k")
+B = te.compute((4,), lambda i: te.sum(A[i, k], axis=k), name="B")
+other = tvmlab.Lab(te.create_schedule(B.op), [A, B])
+other"""
+
+
+def has(name):
+    """A question to the kernel."""
+    return f"({name}.target, {name}.machine.name, {name}.runs.options.limit, {name}.runs.options.rounds)"
+
+
+def test_settings_reach_the_labs_of_a_kernel(lab):
+    said = {"defaultTarget": "numba", "machineModel": "teach-1", "runBudget": {"seconds": 9, "rounds": 5}}
+    lab.set_up(**said, staticCompanion="never", allowUnknown="never", palette="high contrast")
+    lab.open("book.ipynb", [LAB, UNDECIDED])
+    lab.run(0)
+    live(lab).wait_for()
+    lab.until(lambda: lab.evaluate_in_kernel(has("lab")) == ["numba", "teach-1", 9, 5])
+    lab.run(1)
+    other = live(lab).last
+    other.get_by_text("n", exact=True).first.wait_for()
+    assert lab.evaluate_in_kernel(has("other")) == ["numba", "teach-1", 9, 5]
+
+    look = "e => [getComputedStyle(e).color, getComputedStyle(e).backgroundColor, getComputedStyle(e).borderTopColor]"
+    black, white = "rgb(0, 0, 0)", "rgb(255, 255, 255)"
+    assert other.evaluate(look) == [black, white, black]
+    lab.screenshot("high-contrast")
+    lab.theme("JupyterLab Dark")
+    lab.page.locator(".tvl[data-theme=dark]").first.wait_for()
+    lab.page.locator("#jupyterlab-splash").wait_for(state="detached")
+    assert other.evaluate(look) == [white, black, white]
+    lab.screenshot("high-contrast-dark")
+
+    for view in live(lab).all():
+        assert lab.axe(f"#{view.evaluate(NAMED)}") == []
+    assert lab.page.locator(".tvx-fold:visible").count() == 0
+    lab.save()
+    assert not [o for cell in lab.read("book.ipynb").cells for o in cell.outputs if "state" in o.data.get(MIME, {})]
+
+    lab.evaluate_in_kernel("other.select('B.i', 'B.k')")
+    fuse = other.locator('[data-action="fuse"]')
+    fuse.get_by_text("could not decide").first.wait_for()
+    fuse.locator("[data-start]").click()
+    anyway = fuse.get_by_role("button", name="Apply anyway")
+    anyway.click()
+    other.get_by_text("the setting allowUnknown is `never`").wait_for()
+    lab.screenshot("undecided-step-refused")
+    lab.page.evaluate(SET, ["allowUnknown", "ask"])
+    lab.until(lambda: lab.evaluate_in_kernel("tvmlab.options.allowUnknown") == "ask")
+    anyway.click()
+    lab.until(lambda: lab.evaluate_in_kernel("other.step") == 1)
+
+
+NAMED = "e => e.id ||= `named-${Math.random().toString(36).slice(2)}`"
+
+
 def test_notebook_7_has_the_lab_and_its_panel(notebook7):
     lab = notebook7
     lab.open("book.ipynb", [LAB, STEPS])
