@@ -371,14 +371,15 @@ class Lab:
 
     def save(self, path: Any) -> Path:
         """Write the lab to a file, best called something.tvlab.json; `Lab.load` reads it."""
-        path = Path(path)
-        path.write_text(json.dumps(self.saved()), encoding="utf-8")
-        return path
+        file = Path(path)
+        file.write_text(json.dumps(self.saved()), encoding="utf-8")
+        return file
 
     @classmethod
     def load(cls, path: Any) -> Lab:
         """A saved lab. Steps that this version does not know are kept, parked, and saved again as they were."""
-        return saving.from_data(cls, saving.read_json(Path(path)), str(path))
+        found: Lab = saving.from_data(cls, saving.read_json(Path(path)), str(path))
+        return found
 
     def html(self, mode: str = "live") -> str:
         return still.page(self.saved(), mode)
@@ -387,9 +388,9 @@ class Lab:
         """One file that needs nothing else: with `mode="live"` time travel works in it, "still" holds no script."""
         if mode not in ("live", "still"):
             raise LabError("export-mode", f"there is no mode {mode!r}", legal=["live", "still"])
-        path = Path(path)
-        path.write_text(self.html(mode), encoding="utf-8")
-        return path
+        file = Path(path)
+        file.write_text(self.html(mode), encoding="utf-8")
+        return file
 
     def snapshot(self) -> None:
         """Write the still copy in the notebook anew, now."""
