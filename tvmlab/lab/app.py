@@ -19,7 +19,6 @@ from typing import Any
 from ..analysis import machine as machines
 from ..core import hooks
 from ..core.error import LabError
-from ..expr.tensor import Tensor
 from ..face.api import as_target, create_schedule, need_arguments, need_schedule, refuse_lost
 from ..face.document import Document
 from ..face.handle import Schedule
@@ -201,8 +200,7 @@ class Lab:
 
         `workload`, `shape`: the operator of `kernels/` that it is, and what its `declare` was given.
         """
-        read = {t.op for x in tensors for t in x.op.inputs}
-        outputs = [t.op for t in tensors if isinstance(t, Tensor) and t.op not in read]
+        outputs = workloads.outputs(tensors)
         with self.acting():
             if workload and workload == self.workload:
                 self.document.rebase(outputs)
