@@ -41,14 +41,19 @@ def test_its_screens(book, theme):
         page.pane("pictures").get_by_role("tab", name=name).click()
         page.pane("pictures").locator("svg").first.wait_for()
         assert book.axe(".tvl") == [], name
-    page.run()
-    page.says("right")
+    for step, start in ((2, page.pin), (3, page.run)):
+        page.back_to(step)
+        start()
+        page.says(f"Run of step {step}: right")
     for name in DRAWERS:
         if name == "workload":
             page.pane("header").locator(".tvl-title").click()
             page.drawer().locator("[data-first]").wait_for()
         else:
             page.open(name)
+        if name == "Compare":
+            page.press("Compare")
+            page.drawer().locator(".tvl-verdict").wait_for()
         picture(book, name.lower().replace(" ", "-"), theme)
         assert book.axe(".tvl") == [], name
         page.close()

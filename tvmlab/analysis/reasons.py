@@ -183,7 +183,7 @@ def _reason(rule: Rule, pair: Pair, measured: float) -> Reason | None:
     if said is None:
         return None
     text, show = said
-    number = f"{factor:.1f}x" if factor >= 1.1 else f"{factor:.2f}x"
+    number = f"{factor:.1f}×" if factor >= 1.1 else f"{factor:.2f}×"
     return Reason(text, number, show, rule.name, min(1.0, share), factor, _origin(pair, show))
 
 

@@ -260,7 +260,7 @@ class StageHandle(Shown):
 
     def same_as(self, other: Any) -> bool:
         """Is it the same stage of the same schedule?"""
-        return self == other
+        return bool(self == other)
 
     @property
     def attach_type(self) -> int:

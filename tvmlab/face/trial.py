@@ -36,6 +36,7 @@ from .inputs import Sized
 from .options import Options, cores, options
 from .oracle import baseline, expected, operations
 from .oracle import flops as arithmetic
+from .verdict import arguments
 from .writers import writers
 
 Report = Callable[[Any], None]
@@ -82,7 +83,7 @@ def spec(
 
 def _functions(trace: Trace) -> dict[str, bytes]:
     """The packed functions that the program calls: by the place where each is defined, which the child imports."""
-    program = lower(Schedule(trace), inputs.arguments(trace))
+    program = lower(Schedule(trace), arguments(trace))
     called = {n.name for n in walk(program.body) if isinstance(n, Call) and n.kind == "packed"}
     return {name: _by_place(name) for name in sorted(called.intersection(packed.names()))}
 

@@ -6,7 +6,7 @@ the element; loops that its place does not depend on stay ranges (`k = 0..511`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -210,7 +210,7 @@ def _remainder(a: Range, d: int) -> Range:
     return (a[0] % d, a[1] % d) if a[0] // d == a[1] // d else (0, d - 1)
 
 
-TRUTH: dict[str, Any] = {
+TRUTH: dict[str, Callable[[Range, Range], Range]] = {
     "<": lambda a, b: (a[1] < b[0], a[0] < b[1]), "<=": lambda a, b: (a[1] <= b[0], a[0] <= b[1]),
     ">": lambda a, b: (a[0] > b[1], a[1] > b[0]), ">=": lambda a, b: (a[0] >= b[1], a[1] >= b[0]),
     "==": lambda a, b: (a[0] == a[1] == b[0] == b[1], a[0] <= b[1] and b[0] <= a[1]),

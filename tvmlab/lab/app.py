@@ -18,7 +18,6 @@ from typing import Any
 
 from ..core import hooks
 from ..core.error import LabError
-from ..expr.tensor import Tensor
 from ..face.api import create_schedule, need_arguments, need_schedule, refuse_lost
 from ..face.document import Document
 from ..face.handle import Schedule
@@ -214,8 +213,7 @@ class Lab:
 
         `workload`, `shape`: the operator of `kernels/` that it is, and what its `declare` was given.
         """
-        read = {t.op for x in tensors for t in x.op.inputs}
-        outputs = [t.op for t in tensors if isinstance(t, Tensor) and t.op not in read]
+        outputs = workloads.outputs(tensors)
         with self.acting():
             if workload and workload == self.workload:
                 self.document.rebase(outputs)
@@ -384,14 +382,15 @@ class Lab:
 
     def save(self, path: Any) -> Path:
         """Write the lab to a file, best called something.tvlab.json; `Lab.load` reads it."""
-        path = Path(path)
-        path.write_text(json.dumps(self.saved()), encoding="utf-8")
-        return path
+        file = Path(path)
+        file.write_text(json.dumps(self.saved()), encoding="utf-8")
+        return file
 
     @classmethod
     def load(cls, path: Any) -> Lab:
         """A saved lab. Steps that this version does not know are kept, parked, and saved again as they were."""
-        return saving.from_data(cls, saving.read_json(Path(path)), str(path))
+        found: Lab = saving.from_data(cls, saving.read_json(Path(path)), str(path))
+        return found
 
     def html(self, mode: str = "live") -> str:
         return still.page(self.saved(), mode)
@@ -400,9 +399,9 @@ class Lab:
         """One file that needs nothing else: with `mode="live"` time travel works in it, "still" holds no script."""
         if mode not in ("live", "still"):
             raise LabError("export-mode", f"there is no mode {mode!r}", legal=["live", "still"])
-        path = Path(path)
-        path.write_text(self.html(mode), encoding="utf-8")
-        return path
+        file = Path(path)
+        file.write_text(self.html(mode), encoding="utf-8")
+        return file
 
     def snapshot(self) -> None:
         """Write the still copy in the notebook anew, now."""

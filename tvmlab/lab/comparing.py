@@ -65,7 +65,7 @@ def model(found: Found, measured: float) -> str:
 
 
 def _plain(r: Any, ids: Mapping[str, str]) -> Reason:
-    return {"text": r.text, "number": r.number, "show": ids.get(r.show, ""), "how": r.how}
+    return {"text": r.text.replace("`", ""), "number": r.number, "show": ids.get(r.show, ""), "how": r.how}
 
 
 def compared(

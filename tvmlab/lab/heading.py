@@ -21,7 +21,7 @@ def heading(lab: Any) -> payload.Head:
     variable = called(lab.schedule)
     return {
         "schema": payload.SCHEMA, "id": lab.id, "name": lab.name, "variable": variable,
-        **head.said(lab.schedule.trace, variable, parked),
+        **head.said(lab.schedule.trace, variable, parked, lab.workload),
         "target": lab.target, "targets": targets(), "machine": lab.machine.name, "machines": machines(),
         "time": time, "spread": spread, "times_naive": times_naive,
         "busy": "", "start": lab.starts, "given": lab.document.given,

@@ -7,6 +7,7 @@ by itself. What cannot be done is an error: `answer` turns it into a card, and t
 from __future__ import annotations
 
 import traceback
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -90,7 +91,12 @@ def _fits(value: Any, wanted: type) -> bool:
 def apply(lab: Any, request: Request) -> None:
     with lab.acting():
         primitive, args = acts.decode(request["act"], lab.schedule.state)
-        take(lab, primitive, args, sure=request.get("sure", False) and settings.now().allowUnknown == "ask")
+        with warnings.catch_warnings(record=True) as heard:  # they are said in the lab: a cell's output is elsewhere
+            warnings.simplefilter("always")
+            take(lab, primitive, args, sure=request.get("sure", False) and settings.now().allowUnknown == "ask")
+        if heard:
+            told = "; ".join(dict.fromkeys(str(w.message).replace("`", "") for w in heard))
+            lab.say(f"{lab.said['text']} Note: {told}.", "good")
 
 
 def take(lab: Any, primitive: str, args: dict[str, Any], sure: bool = True, code: dict[str, Any] | None = None) -> Any:

@@ -129,8 +129,6 @@ class _Said:
     """`tvmlab.options`: how labs begin that are made from now on."""
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # asked for by machinery, not by a person
-            raise AttributeError(name)
         return getattr(now(), self._known(name))
 
     def __setattr__(self, name: str, value: Any) -> None:

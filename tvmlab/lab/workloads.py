@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from .. import kernels
 from ..core.error import LabError
+from ..expr.tensor import Operation, PlaceholderOp, Tensor, post_order
 from ..view.payload import Field, Preset, Workload
 
 FIRST = ("matmul", "conv2d", "depthwise_conv2d", "softmax", "norm", "dense", "pooling", "reduction", "elementwise")
@@ -81,8 +83,22 @@ def _field(p: inspect.Parameter, first: dict[str, Any]) -> Field:
 
 def declare(name: str, values: dict[str, Any]) -> list[Any]:
     """The operator's tensors, inputs first, from its fields; what is missing is as in its first published shape."""
-    made: list[Any] = kernels.get(name).declare(**shape(name, values))
+    asked = shape(name, values)
+    try:
+        made: list[Any] = kernels.get(name).declare(**asked)
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as e:
+        if isinstance(e, LabError):
+            raise
+        raise LabError("no-such-operator", f"there is no {name.replace('_', ' ')} with these values: {e}") from None
     return made
+
+
+def outputs(tensors: Sequence[Any]) -> list[Operation]:
+    """What a schedule of these tensors is of: the operations that nothing else among them needs, however far behind."""
+    ops = [t.op for t in tensors if isinstance(t, Tensor)]
+    needed = {t.op for op in post_order(ops) for t in op.inputs}
+    found = [op for op in ops if op not in needed]
+    return [op for op in found if not isinstance(op, PlaceholderOp)] or found
 
 
 def shape(name: str, values: dict[str, Any]) -> dict[str, Any]:
@@ -94,7 +110,7 @@ def shape(name: str, values: dict[str, Any]) -> dict[str, Any]:
         raise LabError("no-such-field", f"{name} has no field {unknown[0]!r}", legal=list(parameters))
     given = {k: _value(name, k, v, known) for k, v in values.items()}
     first: dict[str, Any] = next(iter(module.SHAPES.values()), {})
-    return {**{k: first[k] for k, p in parameters.items() if p.default is p.empty and k in first}, **given}
+    return {**{k: first[k] for k in parameters if k in first}, **given}
 
 
 def _value(operator: str, name: str, value: Any, known: Workload) -> Any:

@@ -157,7 +157,8 @@ def array(
     """A copy of `arr` (an array, or nested lists) on `device` (release 0.6: `ctx`)."""
     device = device or ctx
     if isinstance(arr, NDArray):
-        return arr.copyto((device or cpu()).require())
+        copy: NDArray = arr.copyto((device or cpu()).require())
+        return copy
     source = np.asarray(arr)
     if source.dtype.hasobject or source.dtype.name not in dt.ELEMENTS:
         legal = ", ".join(dt.ELEMENTS[:-1])

@@ -48,7 +48,7 @@ def render(dot: str, kind: str = "svg") -> bytes:
     return done.stdout
 
 
-class Graph(graphviz.Digraph):
+class Graph(graphviz.Digraph):  # type: ignore[misc]  # graphviz has no types
     """`text`: what is shown where no picture can be."""
 
     text = ""

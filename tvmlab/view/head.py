@@ -51,9 +51,16 @@ def title(trace: Trace, workload: str = "") -> str:
         return f"matmul {times(found)} {t.dtype}"
     known = op.tag.replace("_", " ").split(",")[0] if op.tag.isascii() and op.tag.replace("_", "a").isalnum() else ""
     size = times(t.shape) if t.shape else "scalar"
-    name = workload.replace("_", " ") or (known if known and known not in GENERAL else op.name)
-    more = f" and {len(trace.outputs) - 1} more" if len(trace.outputs) > 1 else ""
-    return f"{name} {size} {t.dtype}{more}"
+    others = len(trace.outputs) - 1
+    more = f" and {others} more output{'s' * (others > 1)}" if others else ""
+    return f"{_name(op, known if known not in GENERAL else '', workload)} {size} {t.dtype}{more}"
+
+
+def _name(op: Operation, known: str, workload: str) -> str:
+    """By its tag; operators of the library are called T_relu or T_add where the tag only says of what kind they are."""
+    if known or op.name.startswith("T_"):
+        return known.removesuffix(" output") or op.name.removeprefix("T_").replace("_", " ")
+    return workload.replace("_", " ") or op.name
 
 
 GENERAL = frozenset({"injective", "elemwise", "broadcast", "comm reduce", "opaque"})  # tags of many operators

@@ -28,9 +28,9 @@ class _Table:
         for s in stages:
             for a in s.axes:
                 self.enter(self.names[s.index, None] + s.path(a)[len(s.name) :], (s.index, a))
-        for axes in (lambda s: s.leaves, lambda s: s.axes):  # of the stage that runs it, if one does
-            for s in state.in_order:
-                for a in axes(s):
+        for found in ([s.leaves for s in state.in_order], [s.axes for s in state.in_order]):
+            for s, axes in zip(state.in_order, found, strict=True):  # of the stage that runs it, if one does
+                for a in axes:
                     self.home.setdefault(a, s.index)
 
     def enter(self, wish: str, place: Place) -> None:

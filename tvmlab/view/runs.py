@@ -42,7 +42,7 @@ def blank(id: str, title: str, step: str, trace: str, chosen: Options) -> Run:
 def filled(row: Run, result: Mapping[str, Any]) -> None:
     """What a trial gave, into its row."""
     for name in ("check", "worst", "wrong", "compile", "size", "threads", "machine", "baseline_name"):
-        row[name] = result[name]  # type: ignore[literal-required]
+        row[name] = result[name]
     for name in ("seconds", "spread", "gflops", "baseline", "naive"):
         row[name] = _short(result[name])  # type: ignore[literal-required]
     times = result["times"]

@@ -30,18 +30,18 @@ class Shown:
 
     def save(self, path: Any) -> Path:
         """Write `something.svg`, `.json` (the data with the text twin); graphs also as `.dot`, `.png`, `.pdf`."""
-        path = Path(path)
-        kind = path.suffix.removeprefix(".")
+        file = Path(path)
+        kind = file.suffix.removeprefix(".")
         dot = self.data.get("dot", "")
         legal = [".svg", ".json", *([".dot", ".png", ".pdf"] if dot else [])]
         if f".{kind}" not in legal:
-            raise LabError("picture-file", f"{self.data['kind']} is not written as {path.name}", legal=legal)
+            raise LabError("picture-file", f"{self.data['kind']} is not written as {file.name}", legal=legal)
         if kind in ("png", "pdf"):
-            path.write_bytes(graphs.render(dot, kind))
-            return path
+            file.write_bytes(graphs.render(dot, kind))
+            return file
         texts = {"svg": self.data["svg"], "dot": dot}
-        path.write_text(json.dumps(self.data) if kind == "json" else texts[kind], encoding="utf-8")
-        return path
+        file.write_text(json.dumps(self.data) if kind == "json" else texts[kind], encoding="utf-8")
+        return file
 
 
 def image(svg: str, title: str) -> str:

@@ -1,6 +1,9 @@
 """Where a lab begins: what it points at, what stays pointed at, and what its catalogue shows."""
 
+import pytest
+
 from tvmlab import te
+from tvmlab.core.error import LabError
 from tvmlab.lab import selecting, workloads
 from tvmlab.lab.app import Lab
 
@@ -49,3 +52,20 @@ def test_a_shape_of_a_damaged_file_is_passed_over():
     for shape in ([], 3, None, {"m": [1], "x": 2}):
         assert workloads.catalogue({"name": "matmul", "shape": shape}) == usual
     assert workloads.catalogue({"name": [], "shape": {}}) == usual
+
+
+@pytest.mark.parametrize("name", [w["name"] for w in workloads.catalogue()])
+def test_every_operator_begins_as_its_fields_say(name):
+    known = workloads.workload(name)
+    for values in ({}, {f["name"]: f["value"] for f in known["fields"]}):
+        shape = workloads.shape(name, values)
+        lab = Lab().start(workloads.declare(name, shape), name, shape)
+        title = lab.head()["title"]
+        assert all(op.inputs or name == "fill" for op in lab.schedule.trace.outputs), "an input is no output"
+        assert not title.startswith(("T_", "x_")) and "_" not in title.split(" ")[0]
+        lab.close()
+
+
+def test_values_that_an_operator_cannot_have_are_refused_in_its_name():
+    with pytest.raises(LabError, match="there is no contract with these values: "):
+        workloads.declare("contract", {"subscripts": "", "axes": "None"})

@@ -104,6 +104,17 @@ def test_what_is_no_request_is_answered_all_the_same(lab, request_):
     assert complaints(reply, payload.Reply) == [] and reply["card"]["code"] == "no-such-request"
 
 
+def test_what_an_act_warns_of_is_said_in_the_lab(lab, ask, recwarn):
+    lab.apply("unroll", "C.i")
+    act = {"primitive": "split", "args": {"stage": {"stage": "C"}, "parent": {"axis": "C.i"}, "factor": 4}}
+    assert ask("apply", act=act)["ok"]
+    said = "Step 2: split i by 4. Note: i of stage C was marked unrolled; it is split, which drops that."
+    assert lab.said["text"] == said and not recwarn.list
+    lab.undo()
+    with pytest.warns(UserWarning, match="was marked unrolled"):  # a line of code warns as any code does
+        lab.apply("split", "C.i", factor=4)
+
+
 def test_where_all_steps_before_are_parked_there_is_nothing_to_undo(lab, ask):
     lab.apply("split", "C.i", factor=4)
     lab.apply("unroll", "C.i.inner")

@@ -71,14 +71,18 @@ def test_the_first_settings_come_after_the_first_lab_and_hold_where_nothing_was_
     chosen.runs.set(limit=60)
     pointed = made()
     pointed.target = "interp"
+    loaded = saving.from_data(made, chosen.saved(), "x")
     seen = []
     plain.observe(lambda lab: seen.append(has(lab)))
     sent(GIVEN)
     assert has(plain) == ("numba", "teach-1", 7, 11) and seen == [has(plain)]
     assert has(chosen) == ("llvm", "laptop-x86", 60, 11)
     assert has(pointed) == ("interp", "teach-1", 7, 11)
-    sent({**GIVEN, "machineModel": "apple-like"})  # a change: for the labs that follow
-    assert plain.machine.name == "teach-1" and made().machine.name == "apple-like"
+    assert has(loaded) == ("llvm", "laptop-x86", 60, 11)
+    later = made()
+    sent({**GIVEN, "machineModel": "apple-like", "runBudget": {"rounds": 50}})  # a change: for the labs that follow
+    assert has(later) == has(plain) == ("numba", "teach-1", 7, 11)
+    assert has(made()) == ("numba", "apple-like", 60, 50)
 
 
 @pytest.mark.parametrize("values", [None, 7, [], "x", {"palette": "high contrast", "__class__": 1, 3: 4}])

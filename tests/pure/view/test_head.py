@@ -42,13 +42,13 @@ def test_what_is_not_known_goes_by_its_output():
     B = te.compute((n,), lambda i: A[i] + 1.0, name="B <b>", tag="elemwise")
     C = te.compute((n,), lambda i: A[i] + 2.0, name="C")
     assert title(te.create_schedule(B.op).trace) == "B <b> n float32"
-    assert title(te.create_schedule([B.op, C.op]).trace) == "C n float32 and 1 more"
+    assert title(te.create_schedule([B.op, C.op]).trace) == "C n float32 and 1 more output"
     D = te.compute((), lambda: te.const(1.0), name="D")
     assert title(te.create_schedule(D.op).trace) == "D scalar float32"
 
 
 def test_a_workload_that_is_known_gives_its_name():
-    assert title(sketch.conv().trace, "conv2d") == "conv2d 1x16x14x14 float32"
+    assert title(sketch.conv().trace, "conv2d") == "conv2d nchw 1x16x14x14 float32"
     assert title(sketch.tiled().trace, "matmul") == "matmul 64x64x64 float32"
 
 

@@ -96,7 +96,7 @@ function Verdict({ comparison }: { comparison: Comparison }) {
       {table.rows.length > 0 && <DataTable table={table} />}
       {diff.length > 0 && <h3>Loops, from A to B</h3>}
       {diff.length > 0 && (
-        <div class="tvl-scroll">
+        <div class="tvl-scroll" tabIndex={0}>
           <DiffLines lines={diff} label="Loops, from A to B" />
         </div>
       )}

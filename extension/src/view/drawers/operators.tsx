@@ -79,7 +79,7 @@ export function Operators({ catalogue }: { catalogue: Catalogue }) {
         </button>
         {history.value.steps.length > 0 && (
           <span class="tvl-soft-text">
-            {picked === catalogue.current ? "The steps that apply are taken again." : "This begins a new history."}
+            {picked === catalogue.current ? "The steps that apply are taken again." : "This begins a new history; Undo goes back."}
           </span>
         )}
       </p>
