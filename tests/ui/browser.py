@@ -157,8 +157,9 @@ def file_name(test: str) -> str:
 
 
 @contextmanager
-def tab(browser: Any, server: Server, name: str) -> Iterator["Tab"]:
-    context = browser.new_context(viewport={"width": 1400, "height": 1000})
+def tab(browser: Any, server: Server, name: str, **more: Any) -> Iterator["Tab"]:
+    """`more`: of the browser's context, such as `has_touch`."""
+    context = browser.new_context(viewport={"width": 1400, "height": 1000}, **more)
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     it = Tab(context, server, file_name(name))
     try:
