@@ -18,8 +18,9 @@ const COMMON = {
   logLevel: "warning",
 };
 
-// A second look at what esbuild made smaller: 2 kB of the module.
-const AGAIN = { module: true, ecma: 2020, compress: { passes: 3, pure_getters: true }, format: { comments: false } };
+// A second look at what esbuild made smaller: 3 kB of the module. Arrows: nothing here asks a function for its prototype.
+const COMPRESS = { passes: 3, pure_getters: true, unsafe_arrows: true };
+const AGAIN = { module: true, ecma: 2020, compress: COMPRESS, format: { comments: false } };
 
 async function view() {
   const out = "../tvmlab/view/static";

@@ -193,6 +193,42 @@ it("an earlier step is edited in its place", async () => {
   expect(asked("jump")).toEqual([{ cursor: 3 }]);
 });
 
+it("once a step was changed, moved or deleted the film strip has the focus: Ctrl+Z is the lab's", async () => {
+  await open({ history: history({ cursor: 2 }) });
+  const film = lab.one(".tvl-film");
+  const field = () => lab.one<HTMLInputElement>(".tvl-stepbar .tvl-stepper input");
+  film.focus();
+  await lab.press("Enter");
+  await lab.type(field(), "32");
+  const { steps } = host.get("history");
+  const changed = { ...steps[1]!, params: [{ ...steps[1]!.params[0]!, value: 32 }] };
+  host.set("history", history({ cursor: 2, steps: [steps[0]!, changed, ...steps.slice(2)] }));
+  lab.one<HTMLFormElement>("form.tvl-stepbar").requestSubmit();
+  await lab.rest();
+  expect(document.activeElement).toBe(film);
+  expect(field().value).toBe("32");
+  await lab.press("z", { ctrlKey: true });
+  expect(asked("undo")).toEqual([{}]);
+  host.set("history", history({ cursor: 2 }));
+  await lab.rest();
+  expect(field().value).toBe("4");
+  await lab.press("Enter");
+  expect(document.activeElement).toBe(field());
+  for (const name of ["Earlier", "Later", "Delete"]) {
+    field().focus();
+    await lab.click(button(name));
+    expect(document.activeElement, name).toBe(film);
+  }
+  host.set("history", history({ cursor: 1 }));
+  await lab.rest();
+  expect(document.activeElement).toBe(film);
+  const name = lab.one<HTMLInputElement>(".tvl-stepbar input[placeholder]");
+  name.focus();
+  name.value = "odd";
+  await lab.press("Enter");
+  expect(document.activeElement).toBe(film);
+});
+
 it("names, notes, branches, deletes and tries again", async () => {
   await open({ history: history({ cursor: 7 }) });
   await lab.click(button("Edit step"));

@@ -37,9 +37,9 @@ export function doing(store: Store): Doing {
 }
 
 /** Puts the step that is looked at before the one before it, or after the one after it, and goes on looking at it. */
-export async function moveStep({ history, at, act, jump }: Store, by: 1 | -1): Promise<void> {
+export async function moveStep({ history, at, act, jump }: Store, by: 1 | -1): Promise<boolean> {
   const step = history.value.steps[at.value - 1];
   const to = at.value - 1 + by;
-  if (!step || to < 0 || to >= history.value.steps.length) return;
-  if (await act({ kind: "move", step: step.id, to }, "history")) await jump(to + 1);
+  if (!step || to < 0 || to >= history.value.steps.length) return false;
+  return (await act({ kind: "move", step: step.id, to }, "history")) && jump(to + 1);
 }

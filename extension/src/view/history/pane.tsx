@@ -13,19 +13,19 @@ import { Trends } from "./trends";
 
 export function HistoryPane() {
   const { width, acting } = useStore();
-  const [open, setOpen] = useState(false);
-  const editing = acting.value && (open || width.value === "narrow");
+  const [open, setOpen] = useState(0); // how often it was asked for since it was closed
+  const editing = acting.value && (open > 0 || width.value === "narrow");
   return (
-    <Pane name="history" title="History" tools={<Tools open={open} setOpen={setOpen} />}>
-      <Film onEdit={() => setOpen(true)} />
-      {editing && <StepBar onClose={() => setOpen(false)} />}
+    <Pane name="history" title="History" tools={<Tools open={open > 0} toggle={() => setOpen(open ? 0 : 1)} />}>
+      <Film onEdit={() => setOpen(open + 1)} />
+      {editing && <StepBar asked={open} onClose={() => setOpen(0)} />}
       <Refusal at="history" />
       {(!editing || width.value === "narrow") && <Trends />}
     </Pane>
   );
 }
 
-function Tools({ open, setOpen }: { open: boolean; setOpen: (open: boolean) => void }) {
+function Tools({ open, toggle }: { open: boolean; toggle: () => void }) {
   const { at, history, jump, runs, drawer, acting, width } = useStore();
   const bar = useRef<HTMLDivElement>(null);
   useRoving(bar);
@@ -43,7 +43,7 @@ function Tools({ open, setOpen }: { open: boolean; setOpen: (open: boolean) => v
           label="Edit step"
           pressed={open}
           off={!open && at.value === 0 && "Choose a step"}
-          onClick={() => setOpen(!open)}
+          onClick={toggle}
           hint="Enter"
         />
       )}

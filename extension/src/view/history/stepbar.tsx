@@ -1,5 +1,8 @@
 // What can be changed of the step that is looked at. Enter takes it and the later ones again.
+//
+// Once it is done the focus is on the film strip: in a field, Ctrl+Z would be about the field's text.
 import { useEffect, useRef, useState } from "preact/hooks";
+import { enter } from "../focus";
 import { useEscape } from "../keys";
 import type { Ask } from "../host";
 import type { StepInfo } from "../payload";
@@ -8,31 +11,41 @@ import { useStore } from "../store";
 import { Button } from "../ui/button";
 import { ParamField } from "../ui/param";
 
-export function StepBar({ onClose }: { onClose: () => void }) {
+/** `asked`: whenever this grows, the first field gets the focus. */
+export function StepBar({ asked, onClose }: { asked: number; onClose: () => void }) {
   const { history, at, width } = useStore();
   const step = history.value.steps[at.value - 1];
   useEscape(width.value !== "narrow", onClose);
-  if (!step) return <p class="tvl-stepbar tvl-soft-text">Choose a step to change it.</p>;
-  return <Editor key={step.id} step={step} at={at.value} />;
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const field = asked ? box.current?.querySelector<HTMLElement>("input, select") : null;
+    field?.focus({ preventScroll: true });
+    if (field instanceof HTMLInputElement) field.select();
+  }, [asked]);
+  return (
+    <div ref={box}>
+      {step ? (
+        <Editor key={step.id} step={step} at={at.value} />
+      ) : (
+        <p class="tvl-stepbar tvl-soft-text">Choose a step to change it.</p>
+      )}
+    </div>
+  );
 }
 
 function Editor({ step, at }: { step: StepInfo; at: number }) {
   const store = useStore();
-  const { act, history, uid, width } = store;
+  const { act, history, uid } = store;
   const [changed, setChanged] = useState<ReadonlyMap<string, unknown>>(new Map());
   const box = useRef<HTMLFormElement>(null);
   const { steps } = history.value;
   const later = steps.length - at;
-  const narrow = width.value === "narrow";
-  useEffect(() => {
-    if (narrow) return;
-    const field = box.current?.querySelector<HTMLElement>("input, select");
-    field?.focus({ preventScroll: true });
-    if (field instanceof HTMLInputElement) field.select();
-  }, []);
   const tell = (request: Ask) => act({ ...request, step: step.id }, "history");
-  const apply = async () => {
-    if (changed.size && (await tell({ kind: "edit", values: Object.fromEntries(changed) }))) setChanged(new Map());
+  const then = async (done: Promise<boolean>) => {
+    const pane = box.current!.closest<HTMLElement>("[data-pane]")!;
+    if (!(await done)) return;
+    setChanged(new Map());
+    enter(pane);
   };
   return (
     <form
@@ -41,7 +54,7 @@ function Editor({ step, at }: { step: StepInfo; at: number }) {
       ref={box}
       onSubmit={(event) => {
         event.preventDefault();
-        void apply();
+        if (changed.size) void then(tell({ kind: "edit", values: Object.fromEntries(changed) }));
       }}
     >
       <div class="tvl-row tvl-grow">
@@ -66,11 +79,11 @@ function Editor({ step, at }: { step: StepInfo; at: number }) {
         <Said label="Name" value={step.name} empty={step.label} onSet={(text) => void tell({ kind: "rename", text })} />
         <Said label="Note" value={step.note} empty="" onSet={(text) => void tell({ kind: "note", text })} />
         <span class="tvl-joined">
-          <Button label="Earlier" icon="left" hint="Alt+Left" off={at === 1 && "the first step"} onClick={() => void moveStep(store, -1)} />
-          <Button label="Later" icon="right" hint="Alt+Right" off={at === steps.length && "the last step"} onClick={() => void moveStep(store, 1)} />
+          <Button label="Earlier" icon="left" hint="Alt+Left" off={at === 1 && "the first step"} onClick={() => void then(moveStep(store, -1))} />
+          <Button label="Later" icon="right" hint="Alt+Right" off={at === steps.length && "the last step"} onClick={() => void then(moveStep(store, 1))} />
         </span>
         <Button label="Branch here" icon="branch" onClick={() => void tell({ kind: "branch" })} />
-        <Button label="Delete" kind="danger" onClick={() => void tell({ kind: "delete" })} />
+        <Button label="Delete" kind="danger" onClick={() => void then(tell({ kind: "delete" }))} />
       </div>
       {step.reason && (
         <p class={step.status === "parked" ? "tvl-tone-unknown" : "tvl-soft-text"}>
@@ -102,7 +115,7 @@ const Said = ({ label, value, empty, onSet }: SaidProps) => (
       onKeyDown={(e) => {
         if (e.key !== "Enter" || e.shiftKey) return;
         e.preventDefault(); // not the parameters
-        e.currentTarget.blur();
+        enter(e.currentTarget.closest("[data-pane]")!);
       }}
     />
   </label>
