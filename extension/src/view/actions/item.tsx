@@ -1,5 +1,6 @@
 // One line of the actions list: glyph, name, letter, word and reason; what is open under it comes as children.
 import type { ComponentChildren } from "preact";
+import { useRef } from "preact/hooks";
 import type { Action } from "../payload";
 import { SignMark, signTone } from "../ui/sign";
 
@@ -17,13 +18,18 @@ interface Props {
 
 export function Item({ action, id, stop, open, onStart, onWhy, onHover, onFocus, children }: Props) {
   const { sign } = action;
+  // Where the layout changes under a pointer that rests, the browser says that it entered, but not that it moved.
+  const over = useRef(false);
+  const point = (now: boolean) => {
+    if (now !== over.current) onHover((over.current = now));
+  };
   const reason = action.reason.replaceAll("`", "");
   return (
     <li
       class={`tvl-action tvl-action-${signTone(sign)}${open ? " tvl-open" : ""}`}
       data-action={action.name}
-      onPointerEnter={() => onHover(true)}
-      onPointerLeave={() => onHover(false)}
+      onPointerMove={() => point(true)}
+      onPointerLeave={() => point(false)}
     >
       <div class="tvl-action-line">
         <button

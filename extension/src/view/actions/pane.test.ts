@@ -83,7 +83,7 @@ test("a refusal by the kernel is shown under the action", async () => {
 
 test("pointing for a while asks for one preview, leaving clears it", async () => {
   lab = await openLab();
-  item("split").dispatchEvent(new PointerEvent("pointerenter"));
+  item("split").dispatchEvent(new PointerEvent("pointermove"));
   await lab.rest(10);
   expect(lab.asked("preview")).toEqual([]);
   await lab.rest(200);
@@ -95,9 +95,16 @@ test("pointing for a while asks for one preview, leaving clears it", async () =>
   expect(lab.all(".tvl-t-now-added")).toHaveLength(0);
 });
 
+test("an action that comes under a pointer at rest is not previewed", async () => {
+  lab = await openLab();
+  for (const kind of ["pointerover", "pointerenter"]) item("split").dispatchEvent(new PointerEvent(kind));
+  await lab.rest(200);
+  expect(lab.asked("preview")).toEqual([]);
+});
+
 test("values are previewed while the pointer rests on their form", async () => {
   lab = await openLab();
-  item("split").dispatchEvent(new PointerEvent("pointerenter"));
+  item("split").dispatchEvent(new PointerEvent("pointermove"));
   await lab.click(start("split"));
   await lab.type(document.activeElement as HTMLInputElement, "4");
   expect(lab.asked("preview").at(-1)!.act).toMatchObject({ args: { factor: 4 } });
