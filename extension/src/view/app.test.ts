@@ -51,6 +51,31 @@ it("without a kernel no control that acts is drawn, and time travel works", asyn
   expect(lab.one("[data-pane=code]").textContent).toContain("for i in range(512):");
 });
 
+it("a saved copy says so, and claims no other step's time or code than the saved one's", async () => {
+  const writeText = vi.fn(async () => {});
+  vi.stubGlobal("navigator", { ...navigator, platform: "", clipboard: { writeText } });
+  await open({}, {}, false);
+  const time = () => lab.one(".tvl-time").textContent;
+  const reason = () => button("Copy code").getAttribute("aria-disabled") && button("Copy code").title;
+  expect(lab.one(".tvl-header").textContent).toContain("saved copy");
+  expect([time(), reason()]).toEqual(["6.1 ms±2 % measured24.8× naive", null]);
+  await lab.click(button("Back"));
+  expect([time(), reason()]).toEqual(["6.1 ms measured", "saved for step 6 only"]);
+  lab.one(".tvl-film").focus();
+  await lab.press("y");
+  expect(said()).toBe("Not copied: saved for step 6 only.");
+  expect(writeText).not.toHaveBeenCalled();
+  await lab.press("{");
+  expect(time()).toBe("151 ms measured");
+  await lab.press("]");
+  await lab.press("]");
+  expect(time()).toBe("not run");
+  vi.unstubAllGlobals();
+  lab.close();
+  await open();
+  expect(lab.one(".tvl-header").textContent).not.toContain("saved copy");
+});
+
 it("a lost kernel is said, and takes the controls that act away", async () => {
   await open();
   host.lose(true);

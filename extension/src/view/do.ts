@@ -21,18 +21,20 @@ export function doing(store: Store): Doing {
     void store.act({ kind }, "header");
     return true;
   };
-  const copy = (what: string, text: string) =>
-    void copyText(text).then((done) => {
-      store.said.value = done ? `Copied ${what}.` : "The browser does not let this page copy: select the text here.";
-      if (!done) store.drawer.value = "export";
-    });
+  const copy = async (what: string, text: string) => {
+    const { only, said } = store;
+    if (only.value) return void (said.value = `Not copied: ${only.value}.`);
+    const done = await copyText(text);
+    said.value = done ? `Copied ${what}.` : "The browser does not let this page copy: select the text here.";
+    if (!done) store.drawer.value = "export";
+  };
   return {
     undo: acts("undo"),
     redo: acts("redo"),
     run: acts("run"),
     pin: acts("pin"),
-    copyCode: () => copy("the steps as code", store.head.value.calls),
-    copyProgram: () => copy("the whole program", store.head.value.program),
+    copyCode: () => void copy("the steps as code", store.head.value.calls),
+    copyProgram: () => void copy("the whole program", store.head.value.program),
   };
 }
 

@@ -29,6 +29,8 @@ export interface Store extends Traits {
   at: ReadonlySignal<number>;
   /** The frame at `at`. */
   shown: ReadonlySignal<Frame>;
+  /** Why what was saved for the kernel's own step only is not that of the step looked at; "": it is. */
+  only: ReadonlySignal<string>;
   width: Signal<Width>;
   drawer: Signal<Drawer>;
   /** Of a narrow lab; of a medium one, whether code or pictures are beside the tree. */
@@ -102,6 +104,10 @@ export function makeStore(host: Host): { store: Store; stop: () => void } {
     acting,
     at,
     shown: computed(() => (looking.value === null ? traits.frame.value : unpacked(traits, at.value))),
+    only: computed(() => {
+      const { cursor } = traits.history.value;
+      return acting.value || at.value === cursor ? "" : `saved for step ${cursor} only`;
+    }),
     width: signal<Width>("wide"),
     // A lab without an expression begins with the choice of one.
     drawer: signal<Drawer>(host.live && traits.head.value.start ? "workload" : ""),

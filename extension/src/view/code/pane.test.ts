@@ -74,7 +74,7 @@ test("texts of other steps are asked for, one after the other", async () => {
   expect(lab.asked("source").length).toBeGreaterThan(before);
 });
 
-test("without a kernel: steps are compared here, other texts are those of the last step", async () => {
+test("without a kernel: steps are compared here, other texts are those of the saved step", async () => {
   lab = await openLab({}, documentHost(documentOf()));
   lab.one(".tvl-lines").focus();
   await lab.press("d");
@@ -82,7 +82,7 @@ test("without a kernel: steps are compared here, other texts are those of the la
   await lab.press("[");
   expect(texts()).toContain("for j_inner in range(32):");
   await lab.click(tab("Python"));
-  expect(lab.one(".tvl-note").textContent).toContain("last step");
+  expect(lab.one(".tvl-note").textContent).toContain("saved for step 3 only");
 });
 
 test("names with markup stay text", async () => {

@@ -57,9 +57,9 @@ export function useText(store: Store, kind: string): Text {
 
 function saved(store: Store, kind: string): Text {
   const text = store.host.document?.sources.find((source) => source.kind === kind);
-  const last = store.at.value === store.history.value.cursor;
-  const note = last ? (text?.note ?? "") : "Only the text of the last step was saved; the loops are there for every step.";
-  return { lines: last ? (text?.lines ?? []) : [], note, error: last ? (text?.error ?? null) : null, stale: false };
+  const only = store.only.value;
+  if (only) return { lines: [], note: `This text was ${only}; the loops are there for every step.`, error: null, stale: false };
+  return { lines: text?.lines ?? [], note: text?.note ?? "", error: text?.error ?? null, stale: false };
 }
 
 export function usePasses(store: Store): { passes: Pass[]; card: Card | null; stale: boolean } {

@@ -39,7 +39,7 @@ function Text({ title, text, onCopy }: { title: string; text: string; onCopy: ()
     <section class="tvl-export">
       <div class="tvl-row">
         <h3>{title}</h3>
-        <Button label="Copy" icon="copy" hint={`Copy: ${title}`} onClick={onCopy} />
+        <Button label="Copy" icon="copy" hint={`Copy: ${title}`} onClick={onCopy} off={useStore().only.value} />
       </div>
       <pre tabIndex={0} aria-label={title}>
         {text}

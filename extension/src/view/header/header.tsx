@@ -6,6 +6,7 @@ import { useDo } from "../do";
 import { useRoving } from "../focus";
 import { useStore, type Drawer } from "../store";
 import { Button } from "../ui/button";
+import { seconds } from "../ui/format";
 import { Icon } from "../ui/icon";
 import { Menu, type Item } from "../ui/menu";
 import { SignMark } from "../ui/sign";
@@ -14,7 +15,7 @@ import { MoreMenu } from "./more";
 import { RunButton } from "./run";
 
 export function Header() {
-  const { width } = useStore();
+  const { width, live } = useStore();
   const bar = useRef<HTMLDivElement>(null);
   useRoving(bar);
   const narrow = width.value === "narrow";
@@ -34,6 +35,7 @@ export function Header() {
           <div class="tvl-header-state">
             <LegalityBadge />
             <TimeChip />
+            {!live && <span class="tvl-fact tvl-soft-text">saved copy</span>}
           </div>
           {!narrow && <Doing />}
         </div>
@@ -82,7 +84,7 @@ const Taking = () => (
 
 function CopyButton({ label }: { label: string }) {
   const lab = useDo();
-  return <Button label={label} icon="copy" onClick={lab.copyCode} hint="y" />;
+  return <Button label={label} icon="copy" onClick={lab.copyCode} hint="y" off={useStore().only.value} />;
 }
 
 interface OpenerProps {
@@ -178,7 +180,11 @@ function LegalityBadge() {
 }
 
 function TimeChip() {
-  const { time, spread, times_naive } = useStore().head.value;
+  const { head, history, at, only } = useStore();
+  const { steps, start_seconds } = history.value;
+  const own = at.value ? (steps[at.value - 1]?.seconds ?? null) : start_seconds;
+  const saved = { time: own === null ? "" : seconds(own), spread: "", times_naive: "" };
+  const { time, spread, times_naive } = only.value ? saved : head.value;
   return (
     <Opener of="runs" title="Runs" class="tvl-time">
       <b>{time || "not run"}</b>

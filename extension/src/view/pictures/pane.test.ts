@@ -48,6 +48,8 @@ test("without a kernel: the saved picture, and no controls that act", async () =
   lab = await openLab({}, documentHost(documentOf()));
   await lab.rest(200);
   expect(lab.one("[data-pane=pictures] svg [data-id=C]")).toBeDefined();
+  await lab.click(lab.all("button").find((b) => b.textContent === "Back")!);
+  expect(lab.one("[data-pane=pictures] .tvl-note").textContent).toBe("This picture was saved for step 3 only.");
   expect(lab.all("[data-pane=actions], [data-edge], [data-handle]")).toHaveLength(0);
 });
 

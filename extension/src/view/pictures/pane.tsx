@@ -193,14 +193,14 @@ const ABOUT = new Map([
 ]);
 
 function usePicture(store: Store, kind: string) {
-  const { head, at, history, host, live, shown } = store;
+  const { head, only, host, live, shown } = store;
   const local = kind === METRICS.kind;
   const key = `${shown.value.key}\n${head.value.machine}\n${runsKey(store, kind)}\n${kind}`;
   const { data, card, stale } = useAnswer<Picture>(store, local || !live ? "" : key, { kind: "picture", what: kind });
   if (local) return { picture: null, card: null, stale: false, note: "" };
   if (live) return { picture: data, card, stale, note: "" };
   const saved = host.document?.pictures.find((p) => p.kind === kind) ?? null;
-  const note = at.value === history.value.cursor ? "" : "This picture was saved for the last step only.";
+  const note = only.value && `This picture was ${only.value}.`;
   return { picture: saved, card: null, stale: false, note };
 }
 
