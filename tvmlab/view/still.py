@@ -103,7 +103,10 @@ LIVE = """<div id="lab"></div>
 const text = (id) => document.getElementById(id).textContent;
 const url = URL.createObjectURL(new Blob([text("module")], {{ type: "text/javascript" }}));
 const {{ open }} = await import(url);
-open(document.getElementById("lab"), JSON.parse(text("document")));
+const lab = document.getElementById("lab");
+open(lab, JSON.parse(text("document")));
+// Its keys work at once; inside of another page (a notebook, say) the focus is not ours.
+if (self === top) (lab.querySelector("[data-home]") ?? lab.querySelector("button")).focus({{ preventScroll: true }});
 </script>"""
 
 
