@@ -12,7 +12,9 @@ const row = (id: string) => lab.all("[role=treeitem]").find((r) => r.dataset.id 
 const chosen = () => lab.all("[role=treeitem][aria-selected=true]").map((r) => r.dataset.id);
 
 test("rows say what they are, and one of them is the tab stop", () => {
-  expect(row("C.j.inner").querySelector(".tvl-hidden")!.textContent).toBe("loop j inner, extent 32, vectorized, step 3");
+  const fit = lab.one("[data-id='C.j.inner'] .tvl-t-fit");
+  expect([fit.textContent, fit.style.getPropertyValue("--part")]).toEqual(["L1", "0.25"]);
+  expect(row("C.j.inner").querySelector(".tvl-hidden")!.textContent).toBe(`loop j inner, extent 32, vectorized, step 3, ${fit.title}`);
   expect(row("C.k").getAttribute("aria-level")).toBe("4");
   expect(lab.all("[role=treeitem][tabindex='0']").map((r) => r.dataset.id)).toEqual(["C.k"]);
 });

@@ -44,7 +44,12 @@ export function RowView({ ghost, open, selected, focus, drop, over, below, held,
       aria-selected={real ? selected : undefined}
       tabIndex={real ? (focus ? 0 : -1) : undefined}
     >
-      {real && <span class="tvl-hidden">{row.spoken}</span>}
+      {real && (
+        <span class="tvl-hidden">
+          {row.spoken}
+          {fit && `, ${fit.text}`}
+        </span>
+      )}
       <span class="tvl-t-seen" aria-hidden="true">
         <span class="tvl-t-twisty" data-twisty={open === undefined ? undefined : true}>
           {open === undefined ? "" : open ? "▾" : "▸"}
@@ -78,7 +83,7 @@ export function RowView({ ghost, open, selected, focus, drop, over, below, held,
         <Chips row={row} before={before} />
         {fit && (
           <span class="tvl-t-fit" style={{ "--part": fit.part }} title={fit.text}>
-            {fit.home}
+            <i>{fit.home}</i>
           </span>
         )}
       </span>

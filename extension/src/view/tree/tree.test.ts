@@ -99,8 +99,8 @@ test("a loop's bar says which cache holds what one run of it touches", () => {
   const levels = [level("C.i", 2 ** 20), level("C.j", 32 * 1024), level("C.k", 64)];
   const machine = { name: "m", label: "m", lines: ["4 cores", "L1 32 KiB per core", "L2 512 KiB per core"] };
   const found = fits({ metrics: { levels } } as unknown as Frame, machine);
-  expect([...found.values()].map((fit) => [fit.home, fit.part])).toEqual([["mem", 1], ["L1", 15 / 20], ["L1", 6 / 20]]);
-  expect(found.get("C.j")!.text).toBe("one run of j touches 32 KiB: fits into L1 (modelled)");
-  expect(found.get("C.i")!.text).toContain("1 MiB: more than a cache holds");
-  expect(fits({ metrics: { levels: [] } } as unknown as Frame, undefined).size).toBe(0);
+  expect([...found.values()].map((fit) => [fit.home, fit.part])).toEqual([["mem", 1], ["L1", 1 / 3], ["L1", 1 / 3]]);
+  expect(found.get("C.j")!.text).toBe("one whole run of j touches 32 KiB of data: fits into L1 (modelled)");
+  expect(found.get("C.i")!.text).toContain("1 MiB of data: more than a cache holds");
+  expect(fits({ metrics: { levels } } as unknown as Frame, undefined).get("C.k")).toMatchObject({ home: "mem", part: 1 });
 });
