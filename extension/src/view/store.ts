@@ -5,7 +5,7 @@ import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import { GONE, TRAITS, type Ask, type Host } from "./host";
 import { makeKeys, type Keys } from "./keys";
-import type { Card, Frame, Preview, Reply, State } from "./payload";
+import type { Act, Card, Frame, Preview, Reply, State } from "./payload";
 import { pending } from "./pending";
 import { recall } from "./ui/remember";
 import { equal } from "./ui/values";
@@ -52,6 +52,8 @@ export interface Store extends Traits {
   letters: Signal<boolean>;
   /** An action that was asked for outside of the actions list, by its letter ("": just the list); `from`: where the focus returns. */
   wanted: Signal<{ key: string; from: "tree" | "actions" } | null>;
+  /** An alternative of a card that is pointed at, or has the focus: it is previewed before all else. */
+  instead: Signal<Act | null>;
   /** The loop or stage under the pointer in some pane: all panes mark it. */
   hover: Signal<string>;
   /** Places that the open form offers: all legal ones are lit in the tree, the others say that they are not. */
@@ -122,6 +124,7 @@ export function makeStore(host: Host): { store: Store; stop: () => void } {
     busy: asked.busy,
     letters,
     wanted: signal(null),
+    instead: signal(null),
     hover: signal(""),
     lit: signal(null),
     select(ids) {

@@ -36,6 +36,40 @@ test("a refused action is never applied; its card offers what is legal with one 
   expect(applied()).toEqual([{ primitive: "vectorize", args: { axis: { axis: "C.j.inner" } } }]);
 });
 
+test("an alternative on a card is previewed while it is pointed at or has the focus, and the card stays", async () => {
+  lab = await openLab();
+  const offer = () => Array.from(item("vectorize").querySelectorAll("button")).find((b) => b.textContent!.startsWith("+ vectorize"))!;
+  const ghosts = () => lab.all(".tvl-t-now-added").length;
+  await lab.click(start("vectorize"));
+  const point = async (event: Event) => {
+    offer().dispatchEvent(event);
+    await lab.rest();
+    return ghosts();
+  };
+  expect(await point(new PointerEvent("pointermove", { bubbles: true }))).toBe(2);
+  expect(lab.asked("preview").at(-1)!.act).toEqual({ primitive: "vectorize", args: { axis: { axis: "C.j.inner" } } });
+  expect(await point(new PointerEvent("pointerleave"))).toBe(0);
+  offer().focus();
+  await lab.rest();
+  expect(ghosts()).toBe(2);
+  await lab.press("Escape");
+  expect([lab.all(".tvl-card").length, ghosts()]).toEqual([0, 0]);
+});
+
+test("an alternative to a value is previewed without taking its card away", async () => {
+  const moves = [{ text: "split(k, 8)", act: { primitive: "split", args: { parent: { axis: "C.k" }, factor: 8 } } }];
+  const no = { title: "", text: "no", where: [], clash: "", moves, legal: [], hint: "", code: "" };
+  lab = await openLab({
+    preview: ({ act }) => ({ act, sign: act?.args.factor === 0 ? "x" : "+", reason: "", tree: [], diff: [], deltas: [], card: act?.args.factor === 0 ? no : null }),
+  });
+  await lab.click(start("split"));
+  await lab.type(document.activeElement as HTMLInputElement, "0");
+  item("split").querySelector(".tvl-moves button")!.dispatchEvent(new PointerEvent("pointermove"));
+  await lab.rest(200);
+  expect(lab.asked("preview").at(-1)!.act).toEqual(moves[0]!.act);
+  expect(lab.one(".tvl-moves").textContent).toContain("split(k, 8)");
+});
+
 test("values: Enter applies what was typed", async () => {
   lab = await openLab();
   await lab.click(start("split"));

@@ -13,19 +13,20 @@ export interface Verdict {
 
 const REST = 24; // ms that the pointer or the focus must rest on an action, or a value stay: the whole preview has 100
 
-/** Keeps `store.preview` at what `action` would do, else at what the act of the open form would; and what the kernel says of it. */
+/** Keeps `store.preview` at what an alternative of a card would do, else `action`, else at what the act of the open form would; and what the kernel says of it. */
 export function usePreview(store: Store, typed: Act | null, action: Action | null): Verdict | null {
   const [verdict, setVerdict] = useState<Verdict | null>(null);
   const asked = useMemo(() => {
     const answered = (reply: Reply, act: Act) => {
       const preview = reply.ok ? (reply.data as Preview | null) : null;
       const card = preview?.card ?? reply.card;
-      setVerdict({ act, sign: preview?.sign ?? "x", reason: preview?.reason ?? card?.text ?? "", card });
+      if (act !== store.instead.value) setVerdict({ act, sign: preview?.sign ?? "x", reason: preview?.reason ?? card?.text ?? "", card });
       store.preview.value = preview && preview.sign !== "x" ? { ...preview, act } : null;
     };
     return latest((act: Act) => store.ask({ kind: "preview", act }), answered);
   }, [store]);
-  const act = action ? (action.sign === "x" ? null : action.act) : typed;
+  const instead = store.instead.value;
+  const act = instead ?? (action ? (action.sign === "x" ? null : action.act) : typed);
   const text = act ? JSON.stringify(act) : "";
   const frame = store.shown.value.key;
   const clear = () => {
@@ -36,9 +37,9 @@ export function usePreview(store: Store, typed: Act | null, action: Action | nul
     // The time to rest begins now, not when this is painted.
     if (!act) return clear();
     // While a value slides, answers to the values before are shown too; of another action they are not.
-    if (action) asked.drop();
+    if (action || instead) asked.drop();
     asked.ask(act, REST);
-  }, [text, frame, !action]);
+  }, [text, frame, !action, !instead]);
   useLayoutEffect(() => clear, [frame]);
   return verdict;
 }

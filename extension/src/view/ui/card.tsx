@@ -1,5 +1,7 @@
 // Why something is not so, and what may be done instead: shown where it was asked for.
-import type { Card, Move } from "../payload";
+import { useEffect } from "preact/hooks";
+import type { Act, Card, Move } from "../payload";
+import { useStore } from "../store";
 import { Button } from "./button";
 
 interface Props {
@@ -16,6 +18,9 @@ export function CardView({ card, onMove, onShow, onClose, id }: Props) {
   // The first line is words; the loops concerned follow, one a line: under what can be done, which wants to be seen.
   const [said, ...loops] = card.text.split("\n");
   const moves = card.moves.slice(0, 3);
+  const { instead } = useStore();
+  const point = (act: Act | null) => () => (instead.value = act);
+  useEffect(() => point(null), []);
   return (
     <div class="tvl-card" id={id}>
       {(card.title || onClose) && (
@@ -31,7 +36,17 @@ export function CardView({ card, onMove, onShow, onClose, id }: Props) {
           <span>You can instead:</span>
           {moves.map((move) =>
             onMove ? (
-              <Button key={move.text} label={`+ ${move.text}`} onClick={() => onMove(move)} />
+              <Button
+                key={move.text}
+                label={`+ ${move.text}`}
+                onClick={() => onMove(move)}
+                attrs={{
+                  onPointerMove: point(move.act),
+                  onPointerLeave: point(null),
+                  onFocus: point(move.act),
+                  onBlur: point(null),
+                }}
+              />
             ) : (
               <code key={move.text}>{move.text}</code>
             ),
