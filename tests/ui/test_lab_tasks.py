@@ -133,6 +133,10 @@ def test_10_a_page_that_travels_in_time_offline(book, by):
         other.goto(file.as_uri())
         still = LabPage(book, by, "body", other).wait()
         assert still.at() == ALL and "parallel" in still.loops()
+        other.keyboard.press("[")  # at once: nothing was clicked
+        still.arrive(ALL - 1)
+        other.keyboard.press("]")
+        still.arrive(ALL)
         enter(still, by)
         still.back_to(1)
         assert "parallel" not in still.loops() and "range(16)" in still.loops()

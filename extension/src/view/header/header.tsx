@@ -52,7 +52,7 @@ export function ActionBar() {
   return (
     <div class="tvl-action-bar" role="toolbar" aria-label="Undo, run and copy" data-pane="bar" ref={bar}>
       <Doing />
-      <CopyButton label="Copy" />
+      <CopyButton />
     </div>
   );
 }
@@ -77,13 +77,18 @@ function Doing() {
 
 const Taking = () => (
   <div class="tvl-header-do">
-    <CopyButton label="Copy code" />
+    <CopyButton />
     <MoreMenu />
   </div>
 );
 
-function CopyButton({ label }: { label: string }) {
+function CopyButton() {
   const lab = useDo();
+  const label = (
+    <>
+      Copy<span class="tvl-if-wide"> code</span>
+    </>
+  );
   return <Button label={label} icon="copy" onClick={lab.copyCode} hint="y" off={useStore().only.value} />;
 }
 
@@ -155,7 +160,8 @@ function Choice({ kind, name, now, items, hint }: ChoiceProps) {
     <>
       {/* The name is drawn where there is room for it, and always there for the ear. */}
       <span class="tvl-soft-text tvl-if-wide">{name} </span>
-      {items.find((item) => item.id === now)?.label ?? now}
+      {/* "CPU, LLVM: fast to build": what it is, without what it is good for. */}
+      {(items.find((item) => item.id === now)?.label ?? now).split(":")[0]}
     </>
   );
   if (!acting.value) return <span class="tvl-fact">{label}</span>;
