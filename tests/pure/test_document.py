@@ -424,3 +424,16 @@ def test_a_cell_that_goes_another_way_leaves_the_old_one_as_a_branch():
     d.switch("branch 1")
     assert labels(d) == ["split i by 16", "unroll ii"] and not parked(d) and d.schedule is t
     assert d.rerun(t) == ""
+
+
+def test_a_branch_before_any_step_has_an_id_of_its_own():
+    s, A, B, C, k = matmul(64)
+    d = s.history
+    d.branch("first")
+    s[C].unroll(k)
+    d.branch("second")
+    assert len({b.id for b in d.branches}) == 3
+    again = Document.from_json(d.to_json())
+    assert [b.name for b in again.branches] == ["branch 1", "first", "second"]
+    again.switch("first")
+    assert labels(again) == ["unroll k"]

@@ -55,7 +55,23 @@ def test_after_another_act_undo_is_about_that_act():
     assert d.undo() and d.cursor == 3 and len(d.entries) == 4  # the unroll
     d.delete("e5")
     d.jump(1)
-    assert d.undo() and d.cursor == 0  # the jump was not to be undone, and the deletion is further back
+    assert d.undo() and len(d.entries) == 4 and d.cursor == 3  # looking elsewhere is no act
+
+
+def test_changes_with_looking_around_between_them():
+    s, args, axes = tiled()
+    d = s.history
+    first = seen(d, args)[0]
+    d.edit("e1", {"factor": 32})
+    d.jump(3), d.jump(2)
+    d.delete("e2")
+    assert d.undo() and labels(d)[:2] == ["split i by 32", "split j by 8"]
+    assert d.undo() and labels(d) == first and d.cursor == 4
+    assert d.undo() and d.cursor == 3  # there is nothing else to take back
+    assert d.redo() and d.cursor == 4  # the step that was undone last
+    assert d.redo() and labels(d)[0] == "split i by 32"
+    d.jump(2)
+    assert d.redo() and len(d.entries) == 3
 
 
 def test_what_a_person_holds_is_valid_again():

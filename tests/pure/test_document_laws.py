@@ -75,6 +75,7 @@ def consistent(d: Document) -> None:
     assert all(e.reason and e.code and e.label for e in d.entries if e.parked)
     ids = [e.id for e in d.entries]
     assert len(ids) == len(set(ids)) and d.current in d.branches
+    assert len({b.id for b in d.branches}) == len(d.branches)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

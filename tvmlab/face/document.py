@@ -438,7 +438,8 @@ class Document:
 
     def _new_id(self, letter: str) -> str:
         self.made += 1
-        return f"{letter}{self.made}"
+        found = f"{letter}{self.made}"
+        return self._new_id(letter) if self._branch(found) is not None else found  # the first branch is b1 from birth
 
     def _append(self, traces: Sequence[Trace], via: str = "", evidence: str = "") -> None:
         """Steps that were just taken at the cursor, each as the trace that ends with it."""

@@ -1,7 +1,7 @@
 """Changes of steps that can be taken back: edits, moves, deletions, names. They are no steps: no cursor knows them.
 
-Undo takes back the last of them as long as nothing else has happened since; redo makes it again. What a change replaced
-is put back as it was, with the same axes.
+Undo takes back the last of them as long as the steps are as it left them, wherever a person looks meanwhile; redo makes
+it again, in its turn. What a change replaced is put back as it was, with the same axes.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ class Look:
         return cls(document.root, lines, document.current, document.cursor)
 
     def same(self, other: Look) -> bool:
+        """The same steps; the cursor may be elsewhere."""
         return (
-            (self.root, self.current, self.cursor) == (other.root, other.current, other.cursor)
+            (self.root, self.current) == (other.root, other.current)
             and len(self.lines) == len(other.lines)
             and all(a[0] is b[0] and a[1] is b[1] for a, b in zip(self.lines, other.lines, strict=True))
         )
@@ -74,7 +75,9 @@ class Edits:
         return self.done[-1].name if self.done and self.done[-1].after.same(Look.of(document)) else ""
 
     def to_redo(self, document: Document) -> str:
-        return self.undone[-1].name if self.undone and self.undone[-1].before.same(Look.of(document)) else ""
+        if not self.undone or document.cursor != self.undone[-1].before.cursor:  # steps that were undone come first
+            return ""
+        return self.undone[-1].name if self.undone[-1].before.same(Look.of(document)) else ""
 
     def undo(self, document: Document) -> bool:
         if not self.to_undo(document):

@@ -27,11 +27,11 @@ from ..schedule.trace import Trace
 from ..view import actions, acts, frame, payload, pictures, sources, steps, still, story
 from ..view.runs import OVER, ended
 from ..view.shown import Shown
-from . import magic, panel, requests, saving, selecting, settings, workloads
+from . import comparing, magic, panel, requests, saving, selecting, settings, workloads
 from .choices import Choice, Choices
 from .heading import heading
 from .later import Later
-from .runs import Runs
+from .runs import COMPARE, Runs
 from .screen import Screen
 
 LABS: weakref.WeakValueDictionary[str, Lab] = weakref.WeakValueDictionary()  # by id: what the panel lists
@@ -259,14 +259,17 @@ class Lab:
         return found
 
     def pin(self, run: str = "") -> None:
-        """Keep this schedule (or a run's) to compare with."""
-        self.runs.pin(run or self.start_run())
-        self.say("Pinned: run another step and compare.")
+        """Keep this schedule (or a run's) to compare with. It is run if it was not yet."""
+        chosen = run or self.runs.last_of(self.schedule.trace, self.target) or self.start_run()
+        self.runs.pin(chosen)
+        on = self.runs.row(chosen)["pinned"]
+        self.say("Pinned: run another step and compare." if on else "No longer pinned.")
 
     def compare(self, a: str | payload.Run, b: str | payload.Run, wait: bool = False) -> payload.Comparison | None:
         """Two runs, as `run` returns them or by their ids, again, in turns, side by side: is `b` faster, and why."""
         first, second = (x if isinstance(x, str) else x["id"] for x in (a, b))
         self.runs.compare(first, second, self.machine)
+        self._awaited.add(COMPARE)
         if wait:
             self.runs.wait()
         return self.runs.payload()["comparison"]
@@ -308,10 +311,14 @@ class Lab:
             warnings.warn(f"{getattr(f, '__name__', f)}, which observes {self.name}, failed: {e!r}", stacklevel=4)
 
     def _runs_changed(self) -> None:
-        over = [r for r in self.runs.payload()["rows"] if r["id"] in self._awaited and r["state"] in OVER]
-        for row in over:
+        now = self.runs.payload()
+        for row in [r for r in now["rows"] if r["id"] in self._awaited and r["state"] in OVER]:
             self._awaited.discard(row["id"])
             self.say(*ended(row))
+        compared = now["comparison"]
+        if COMPARE in self._awaited and compared is not None and compared["state"] != "running":
+            self._awaited.discard(COMPARE)
+            self.say(*comparing.said(compared))
         self.screen.runs_changed()
         panel.changed()
 
@@ -388,8 +395,12 @@ class Lab:
 
     @classmethod
     def load(cls, path: Any) -> Lab:
-        """A saved lab. Steps that this version does not know are kept, parked, and saved again as they were."""
-        found: Lab = saving.from_data(cls, saving.read_json(Path(path)), str(path))
+        """A saved lab, or the last one of a notebook that was saved. Steps that this version does not know are kept,
+        parked, and saved again as they were."""
+        data = saving.read_json(Path(path))
+        if Path(path).suffix == ".ipynb":
+            data = saving.from_notebook(data, str(path))
+        found: Lab = saving.from_data(cls, data, str(path))
         return found
 
     def html(self, mode: str = "live") -> str:

@@ -6,7 +6,7 @@ import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from ..analysis.reasons import Found, reasons
 from ..core.error import LabError
@@ -62,6 +62,12 @@ def model(found: Found, measured: float) -> str:
     most = found.explained and math.log(expected) >= MOST * math.log(measured)
     start = "All together the model expects" if most else "The model explains only a part of it: it expects"
     return f"{start} {view.times(expected)}; measured was {view.times(measured)}."
+
+
+def said(made: Comparison) -> tuple[str, Literal["info", "good", "bad"]]:
+    """What is said of a comparison when it is over, and how it sounds."""
+    kind: Literal["info", "bad"] = "bad" if made["state"] == "failed" else "info"
+    return f"Compared: {made['text']}.".replace("..", "."), kind
 
 
 def _plain(r: Any, ids: Mapping[str, str]) -> Reason:

@@ -299,15 +299,25 @@ class Runs:
 
     def seconds_of(self, trace: Trace) -> float | None:
         """The last measured time of a trace, wherever it stood; a wrong result has none."""
+        found = self._last(trace)
+        return found["seconds"] if found is not None else None
+
+    def last_of(self, trace: Trace, target: str) -> str:
+        """The id of the last run of a trace on a target, if it gave a time; "" for none."""
+        found = self._last(trace, target)
+        return found["id"] if found is not None and found["id"] in self._traces else ""
+
+    def _last(self, trace: Trace, target: str = "") -> Run | None:
         with self._lock:
-            done = [r for r in self._rows if r["state"] == "done" and r["check"] != "wrong" and self._may_be(r, trace)]
+            right = [r for r in self._rows if r["state"] == "done" and r["check"] != "wrong"]
+            done = [r for r in right if target in ("", r["target"]) and self._may_be(r, trace)]
         if not done:
             return None
         try:
             key = fingerprint(trace)
         except LabError:  # it cannot be saved, so it was not run either
             return None
-        return next((r["seconds"] for r in done if r["trace"] == key), None)
+        return next((r for r in done if r["trace"] == key), None)
 
     def _may_be(self, row: Run, trace: Trace) -> bool:
         """Only then a fingerprint is worth its time: after each act it is asked of each place of the history."""

@@ -13,6 +13,7 @@ from ..face.api import as_target
 from ..face.document import Document
 
 MOST = 200 << 20  # bytes
+MIME = "application/vnd.tvmlab.schedule+json"
 
 
 class FileError(LabError, ValueError):
@@ -27,6 +28,21 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as e:
         raise FileError("lab-file", f"{path.name} holds no lab: {e}") from None
+
+
+def from_notebook(found: Any, name: str) -> Any:
+    """What the last lab of a notebook holds: its still copy, from the outputs of the cell that shows it."""
+    cells = found.get("cells") if isinstance(found, dict) else None
+    held = [
+        output["data"][MIME]
+        for cell in (cells if isinstance(cells, list) else [])
+        for output in (cell.get("outputs", ()) if isinstance(cell, dict) else ())
+        if isinstance(output, dict) and MIME in (output.get("data") or {})
+    ]
+    whole = [x for x in held if isinstance(x, dict) and "save" in x]
+    if not whole:
+        raise FileError("lab-file", f"{name} holds no lab", hint="save the notebook a moment after the last act")
+    return whole[-1]
 
 
 def to_data(lab: Any) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from ..core.error import LabError
 from ..schedule.trace import Trace
 from ..view import actions, frame, payload, still, story
 from . import garbage, panel, requests, settings
+from .saving import MIME
 
-MIME = "application/vnd.tvmlab.schedule+json"
 QUIET = 2.0  # seconds without an act until the still copy in the notebook is written anew
 SOON = 0.4  # until the packed history follows
 SLICE = 0.02  # seconds of work between two looks at what else there is to do

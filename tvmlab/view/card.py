@@ -48,6 +48,7 @@ def _card(
     title: str, text: str, where: Sequence[str] | None, clash: str, moves: Sequence[Move], legal: Sequence[str] = (),
     hint: str = "", code: str = "",
 ) -> Card:  # fmt: skip
+    text, hint = text.replace("`", ""), hint.replace("`", "")  # of messages for a terminal
     return {
         "title": title, "text": text, "where": list(where or ()), "clash": clash, "moves": list(moves)[:MOST],
         "legal": list(legal), "hint": hint, "code": code,

@@ -4,7 +4,7 @@ import type { JSONObject } from "@lumino/coreutils";
 const TEXT = `# Schedule Lab
 
 Choose an operator, or type an expression of your own. Then point at a loop: the list beside it says what may be done to
-it, and what that would change. Every act is a line of code: *Copy code* takes them along.`;
+it, and what that would change. Every act is a line of code: *Copy the whole program*, under *More*, takes them along.`;
 
 export function template(kernel: string, code: string): JSONObject {
   return {

@@ -3,7 +3,7 @@
 import pytest
 
 from tvmlab.analysis.reasons import Found
-from tvmlab.lab.comparing import DARK, model
+from tvmlab.lab.comparing import DARK, model, said
 
 WHY = ["a reason"]
 
@@ -21,3 +21,15 @@ WHY = ["a reason"]
 )
 def test_the_last_line_of_the_reasons(found, measured, said):
     assert model(found, measured) == said
+
+
+@pytest.mark.parametrize(
+    "state, text, told",
+    [
+        ("done", "step 5 is 2× faster than start (30 interleaved rounds)", "info"),
+        ("failed", "It needed more memory.", "bad"),
+        ("cancelled", "cancelled", "info"),
+    ],
+)
+def test_its_end_is_said(state, text, told):
+    assert said({"state": state, "text": text}) == (f"Compared: {text.rstrip('.')}.", told)

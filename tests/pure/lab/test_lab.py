@@ -76,14 +76,14 @@ def test_a_huge_factor_is_a_step_like_any_other(lab, ask):
         ({"kind": "options", "values": {"repeats": 0}}, "repeats"),
         ({"kind": "start", "what": "abacus"}, "abacus"),
         ({"kind": "start", "what": "matmul", "values": {"m": "many"}}, "many"),
-        ({"kind": "select", "ids": 3}, "`ids` must be a list of names"),
-        ({"kind": "select", "ids": [["C.i"]]}, "`ids` must be a list of names"),
-        ({"kind": "jump", "cursor": True}, "`cursor` must be a number"),
-        ({"kind": "jump"}, "`cursor` is missing"),
+        ({"kind": "select", "ids": 3}, "ids must be a list of names"),
+        ({"kind": "select", "ids": [["C.i"]]}, "ids must be a list of names"),
+        ({"kind": "jump", "cursor": True}, "cursor must be a number"),
+        ({"kind": "jump"}, "cursor is missing"),
         ({"kind": "explain", "ids": []}, "no loop or stage"),
         ({"kind": "compare", "ids": ["r1"]}, "two runs"),
         ({"kind": "apply", "act": {"primitive": "recipe:tile-for-cache", "args": {"stage": [[]]}}}, "is of a stage"),
-        ({"kind": "options", "values": ["x"]}, "`values` must be a record"),
+        ({"kind": "options", "values": ["x"]}, "values must be a record"),
         ({"kind": "apply", "act": {"primitive": "bind", "args": {"ivar": {"axis": "C.i"}, "thread_ivar": ""}}}, "tag"),
         ({"kind": "start", "text": "C = te.compute((4,), lambda i: D[i])"}, "D"),
     ],
@@ -124,8 +124,7 @@ def test_where_all_steps_before_are_parked_there_is_nothing_to_undo(lab, ask):
     assert lab.said["text"] == "The deletion of step 1 is taken back." and lab.step == 2
     ask("redo")
     assert lab.said["text"] == "The deletion of step 1 is made again." and lab.step == 1
-    lab.document.rename("b1", "other")  # no change of a step
-    ask("jump", cursor=0)
+    lab.document.edits.done.clear()  # as of a lab that was saved and loaded
     ask("undo")
     assert lab.said["text"] == "There is nothing to undo."
     ask("jump", cursor=0)

@@ -175,7 +175,7 @@ def test_or_it_is_taken_only_by_code(undecided):
     tvmlab.options.allowUnknown = "never"
     reply = apply(lab, act, sure=True)
     assert not reply["ok"] and lab.step == 0
-    assert "the setting allowUnknown is `never`: only code takes such a step" in json.dumps(reply["card"])
+    assert "the setting allowUnknown is never: only code takes such a step" in json.dumps(reply["card"])
     lab.apply("fuse", "B.i", "B.k")
     assert lab.step == 1
 

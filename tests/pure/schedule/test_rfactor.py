@@ -131,3 +131,25 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_refused(golden, case):
     golden(refusal(*REFUSED[case]))
+
+
+def test_what_is_lost_by_it_is_said():
+    A = te.placeholder((32, 64), name="A")
+    k = te.reduce_axis((0, 64), name="k")
+    B = te.compute((32,), lambda i: te.sum(A[i, k], axis=k), name="B")
+    s = te.create_schedule(B.op)
+    io, ii = s[B].split(B.op.axis[0], 8)
+    s[B].parallel(io)
+    ko, ki = s[B].split(k, 8)
+    with pytest.warns(UserWarning, match="rfactor makes B anew: what was done to io, ii is dropped"):
+        s.rfactor(B, ki)
+
+
+def test_a_split_of_the_sum_alone_is_no_loss(recwarn):
+    A = te.placeholder((32, 64), name="A")
+    k = te.reduce_axis((0, 64), name="k")
+    B = te.compute((32,), lambda i: te.sum(A[i, k], axis=k), name="B")
+    s = te.create_schedule(B.op)
+    ko, ki = s[B].split(k, 8)
+    s.rfactor(B, ki)
+    assert not recwarn.list

@@ -10,8 +10,8 @@ from ...core.node import DATA, REDUCE, Expr, IterVar, Load, Range, Reduce, Var
 from ...core.walk import constant, substitute
 from ...expr.tensor import ComputeOp, Tensor, axis_of
 from .. import relations as rel
-from ..guard import loops, named, need, need_compute, need_integer, need_leaf, need_movable
-from ..state import Stage, State
+from ..guard import loops, name, named, need, need_compute, need_integer, need_leaf, need_movable, warn
+from ..state import PLAIN, Stage, State
 from ._stages import insert_before, reset, unique_name
 
 
@@ -43,6 +43,7 @@ def rfactor(state: State, tensor: Tensor, axis: IterVar, factor_axis: int = 0) -
     op: ComputeOp = stage.op  # type: ignore[assignment]
     position = _position(stage, factor_axis)
     partial, final = _factored(state, stage, op, axis, position)
+    _warn_of_loss(state, stage, op)
     state = insert_before(state, stage.index, partial, stage.scope)
     previous = stage.op
     state = state.with_stage(reset(stage, final))
@@ -50,6 +51,14 @@ def rfactor(state: State, tensor: Tensor, axis: IterVar, factor_axis: int = 0) -
     state = state.replace_tensors(dict(zip(previous.outputs, final.outputs, strict=True)))
     made = list(partial.outputs)
     return state, made[0] if len(made) == 1 else made
+
+
+def _warn_of_loss(state: State, stage: Stage, op: ComputeOp) -> None:
+    """Both parts begin anew, as in the classic stack: what was done to the data axes does not carry over unsaid."""
+    mine = rel.derived_from(stage, op.axis)
+    done = [a for a in stage.leaves if a in mine and (a not in op.axis or stage.mark(a) != PLAIN)]
+    if done:
+        warn(f"rfactor makes {stage.name} anew: what was done to {', '.join(name(state, a) for a in done)} is dropped")
 
 
 def _position(stage: Stage, factor_axis: int) -> int:
