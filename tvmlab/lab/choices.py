@@ -17,7 +17,7 @@ MOST = 50  # former workloads that are kept
 
 @dataclass(frozen=True)
 class Place:
-    """Where a lab is in which history: equal as long as nothing is done that was not undone. `steps`: those in force."""
+    """Where a lab is in which history: equal until something is done that is not undone. `steps`: those in force."""
 
     document: Document
     root: Trace
