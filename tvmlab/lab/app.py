@@ -27,7 +27,7 @@ from ..schedule.trace import Trace
 from ..view import actions, acts, frame, payload, pictures, sources, steps, still, story
 from ..view.runs import OVER, ended
 from ..view.shown import Shown
-from . import comparing, magic, panel, requests, saving, selecting, settings, workloads
+from . import comparing, garbage, magic, panel, requests, saving, selecting, settings, workloads
 from .choices import Choice, Choices
 from .heading import heading
 from .later import Later
@@ -313,8 +313,9 @@ class Lab:
     def _tell(self, f: Callable[[Lab], Any]) -> None:
         """A person's function must not stand in the way of the lab: what goes wrong in it is said, and that is all."""
         try:
-            f(self)
-        except Exception as e:
+            with garbage.allowed():
+                f(self)
+        except (Exception, SystemExit) as e:
             warnings.warn(f"{getattr(f, '__name__', f)}, which observes {self.name}, failed: {e!r}", stacklevel=4)
 
     def _runs_changed(self) -> None:

@@ -46,7 +46,7 @@ def answer(lab: Any, request: Request) -> Reply:
         return {"re": seq, "ok": True, "data": HANDLERS[kind](lab, _Fields(request)), "card": None}
     except LabError as e:
         return {"re": seq, "ok": False, "data": None, "card": card(e)}
-    except Exception as e:  # a fault of ours: shown where it happened, with what a report needs
+    except (Exception, SystemExit) as e:  # a fault of ours: shown where it happened, with what a report needs
         found = LabError("internal", f"{type(e).__name__}: {e}", hint=traceback.format_exc())
         return {"re": seq, "ok": False, "data": None, "card": card(found)}
 
