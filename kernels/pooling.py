@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -175,7 +176,8 @@ def _widest(size: Any, out: Any) -> Any:
     n = _shared.constant(size)
     if not n or not isinstance(out, int):
         return (size + out - 1) // out + 1
-    return max(((i + 1) * n + out - 1) // out - i * n // out for i in range(out))
+    # A window begins at i*n/out: what is cut off there is a multiple of their common divisor, at most out less one of it.
+    return (2 * out - math.gcd(n, out) + n - 1) // out
 
 
 def adaptive_pool3d(data: Any, output_size: Any, pool_type: str, layout: str = "NCDHW") -> Any:

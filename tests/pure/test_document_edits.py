@@ -103,3 +103,26 @@ def test_another_expression_ends_it():
     d.delete("e1")
     d.rebase([matmul(32)[3]])
     assert d.edits.to_undo(d) == "" and len(d.entries) == 3
+
+
+def test_a_deletion_comes_back_after_the_steps_since_are_undone():
+    s, args, (io, ii, jo, ji) = tiled()
+    d = s.history
+    d.delete("e4")
+    after = labels(d)
+    s[args[2]].unroll(ji)
+    s[args[2]].parallel(io)
+    assert d.undo() and d.undo() and labels(d)[-1] == "parallel io"  # they are dimmed
+    assert d.undo() and labels(d) == [*after, "vectorize ji"] and d.cursor == 4
+    assert d.redo() and labels(d) == [*after, "unroll ji", "parallel io"] and d.cursor == 3
+    assert d.redo() and d.redo() and d.cursor == 5 and not d.redo()
+
+
+def test_an_edit_too():
+    s, args, (io, ii, jo, ji) = tiled()
+    d = s.history
+    d.edit("e1", {"factor": 32})
+    s[args[2]].parallel(io)
+    for _ in range(2):
+        assert d.undo()
+    assert labels(d)[0] == "split i by 16" and d.cursor == 4

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -467,6 +467,11 @@ def tag_scope(tag: str) -> Iterator[None]:
             warnings.warn(f"tag_scope({tag!r}): no operation was made inside", stacklevel=3)
     finally:
         _tags.pop()
+
+
+def among(tensor: Any, tensors: Iterable[Any]) -> bool:
+    """Is it one of these? `in` would compare them, which those without dimensions refuse."""
+    return any(x is tensor for x in tensors)
 
 
 def post_order(outputs: Sequence[Operation]) -> list[Operation]:

@@ -368,9 +368,9 @@ class Document:
 
     @changes
     def rebase(self, outputs: Any) -> None:
-        """The same history on other operations (or tensors): other shapes, another expression. What does not apply is
-        parked. Tensors of the old expression stand for those in their place."""
-        self.adopt(Trace(operations("rebase", outputs)))
+        """The same history on other operations (or tensors, or a `root` it had): other shapes, another expression. What
+        does not apply is parked. Tensors of the old expression stand for those in their place."""
+        self.adopt(outputs if isinstance(outputs, Trace) else Trace(operations("rebase", outputs)))
         self._changed()
 
     def rerun(self, schedule: Schedule) -> str:

@@ -1,12 +1,12 @@
 """Changes of steps that can be taken back: edits, moves, deletions, names. They are no steps: no cursor knows them.
 
-Undo takes back the last of them as long as the steps are as it left them, wherever a person looks meanwhile; redo makes
-it again, in its turn. What a change replaced is put back as it was, with the same axes.
+Undo takes back the last of them once the steps taken since are undone, wherever a person looks; redo makes it again, in
+its turn. What a change replaced is put back as it was, with the same axes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..schedule.trace import Trace
@@ -34,12 +34,28 @@ class Look:
         return cls(document.root, lines, document.current, document.cursor)
 
     def same(self, other: Look) -> bool:
-        """The same steps; the cursor may be elsewhere."""
+        """The same steps on all branches, and the same cursor."""
+        return self.cursor == other.cursor and len(self.steps) == len(other.steps) and self.begins(other)
+
+    def begins(self, later: Look) -> bool:
+        """Has nothing changed since but steps that were added, and undone again?"""
+        mine, others = self.rest, later.rest
         return (
-            (self.root, self.current) == (other.root, other.current)
-            and len(self.lines) == len(other.lines)
-            and all(a[0] is b[0] and a[1] is b[1] for a, b in zip(self.lines, other.lines, strict=True))
+            (self.root, self.current) == (later.root, later.current)
+            and later.cursor <= len(self.steps)
+            and later.steps[: len(self.steps)] == self.steps
+            and mine == others
         )
+
+    @property
+    def steps(self) -> list[tuple[object, ...]]:
+        """Of the current branch, each by what it is: its code may be written anew."""
+        return next([_is(e) for e in entries] for b, entries, *_ in self.lines if b is self.current)
+
+    @property
+    def rest(self) -> list[tuple[Branch, list[tuple[object, ...]]]]:
+        """The other branches."""
+        return [(b, [_is(e) for e in entries]) for b, entries, *_ in self.lines if b is not self.current]
 
     def put(self, document: Document) -> None:
         document.branches = [line[0] for line in self.lines]
@@ -65,25 +81,23 @@ class Edits:
         self.undone: list[Change] = []
 
     def note(self, name: str, before: Look, after: Look) -> None:
-        if not (self.done and self.done[-1].after.same(before)):
-            self.done.clear()
         self.undone.clear()
         self.done = [*self.done[1 - MOST :], Change(name, before, after)]
 
     def to_undo(self, document: Document) -> str:
         """The name of the change that undo takes back; "" when it moves the cursor."""
-        return self.done[-1].name if self.done and self.done[-1].after.same(Look.of(document)) else ""
+        return self.done[-1].name if self.done and self.done[-1].after.begins(Look.of(document)) else ""
 
     def to_redo(self, document: Document) -> str:
-        if not self.undone or document.cursor != self.undone[-1].before.cursor:  # steps that were undone come first
-            return ""
-        return self.undone[-1].name if self.undone[-1].before.same(Look.of(document)) else ""
+        """The same for redo; steps that were undone after the change are taken first."""
+        return self.undone[-1].name if self.undone and self.undone[-1].before.same(Look.of(document)) else ""
 
     def undo(self, document: Document) -> bool:
         if not self.to_undo(document):
             return False
-        self.undone.append(self.done.pop())
-        self.undone[-1].before.put(document)
+        change = replace(self.done.pop(), after=Look.of(document))  # with the steps that were taken since
+        change.before.put(document)
+        self.undone.append(change)
         return True
 
     def redo(self, document: Document) -> bool:
@@ -92,3 +106,7 @@ class Edits:
         self.done.append(self.undone.pop())
         self.done[-1].after.put(document)
         return True
+
+
+def _is(e: Entry) -> tuple[object, ...]:
+    return e.id, id(e.args), e.name, e.note

@@ -17,6 +17,7 @@ from ..core.build import const
 from ..core.error import CallError
 from ..core.node import Bin, Cast, Const, Expr, Load, Var
 from ..core.text import show
+from ..core.units import size
 from ..core.walk import constant, substitute, variables, walk
 from ..expr.tensor import ComputeOp, Tensor
 from ..runtime.array import aligned
@@ -25,6 +26,7 @@ from ..schedule.trace import Trace
 from .reference import BINARY
 from .verdict import arguments
 
+MOST_BYTES = 1 << 46  # of one array: more than any machine has
 USUAL_SIZE = 256  # of a dimension that is a variable, when nobody says
 UNWRITTEN = {"f": np.nan, "i": 77, "u": 77, "b": True}  # what outputs hold before a run
 Array = Any
@@ -212,6 +214,8 @@ def _random(rng: Any, t: Tensor, shape: tuple[int, ...], most: int | None) -> Ar
     kind = dt.element(t.dtype)
     if dt.lanes(t.dtype) > 1:
         shape = (*shape, dt.lanes(t.dtype))
+    if math.prod(shape) * np.dtype(kind).itemsize >= MOST_BYTES:  # NumPy has other words for it
+        raise MemoryError(f"{t.name} alone would take {size(math.prod(shape) * np.dtype(kind).itemsize)}")
     if dt.is_float(kind):
         return _floats(rng, shape, np.dtype(kind))
     high = 2 if dt.is_bool(kind) else 9 if most is None else max(1, most)

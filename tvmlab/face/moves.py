@@ -15,6 +15,7 @@ from ..core.node import REDUCE, IterVar
 from ..core.walk import constant
 from ..expr.intrin import registered
 from ..expr.scalar import thread_axis
+from ..expr.tensor import among
 from ..schedule.guard import extent
 from ..schedule.guard import name as called
 from ..schedule.layout import Layout
@@ -293,7 +294,7 @@ def _plain(primitive: str) -> Callable[[Chosen], Made]:
 
 def _cache_read(c: Chosen) -> Made:
     tensor = c.stage.op.outputs[0]
-    found = [s for s in c.state.consumers(c.stage.op) if tensor in s.op.inputs]
+    found = [s for s in c.state.consumers(c.stage.op) if among(tensor, s.op.inputs)]
     if not found:
         return f"{c.stage.name} is an output that no other stage reads"
     listed = ", ".join(s.called for s in found)

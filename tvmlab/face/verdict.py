@@ -22,6 +22,7 @@ from ..core.program import Program
 from ..core.text import show_program
 from ..core.verify import Finding, verify
 from ..core.walk import constant
+from ..expr.tensor import among
 from ..lowering import pipeline
 from ..schedule.guard import extent
 from ..schedule.guard import name as called
@@ -249,8 +250,7 @@ def arguments(trace: Trace) -> list[Any]:
     """The inputs, the outputs and the scalars of a schedule, in order: what a function of it takes."""
     first = trace.prefix(0).state
     inputs = pipeline.inputs(first)
-    known = set(inputs)  # in a list they would be compared, which those without dimensions refuse
-    outputs = [t for op in trace.outputs for t in op.outputs if t not in known]
+    outputs = [t for op in trace.outputs for t in op.outputs if not among(t, inputs)]
     return [*inputs, *outputs, *pipeline.scalars(trace.state)]
 
 

@@ -27,7 +27,7 @@ from ..schedule.trace import Trace
 from ..view import actions, acts, frame, payload, pictures, sources, steps, still, story
 from ..view.runs import OVER, ended
 from ..view.shown import Shown
-from . import comparing, magic, panel, requests, saving, selecting, settings, workloads
+from . import comparing, garbage, magic, panel, requests, saving, selecting, settings, workloads
 from .choices import Choice, Choices
 from .heading import heading
 from .later import Later
@@ -112,7 +112,7 @@ class Lab:
             refuse_lost(document.schedule, args)
         self._unobserve()
         self.document = document
-        self.args = list(args) if args is not None else None
+        self.args, self._root = list(args) if args is not None else None, document.root
         me = weakref.ref(self)  # a schedule does not keep the labs alive that were made around it
         self._unobserve = document.observe(lambda _: lab._document_changed() if (lab := me()) is not None else None)
 
@@ -215,22 +215,26 @@ class Lab:
         """
         outputs = workloads.outputs(tensors)
         with self.acting():
+            left, chosen = Choice.of(self), not self.starts or any(b.entries for b in self.document.branches)
             if workload and workload == self.workload:
                 self.document.rebase(outputs)
-                self.args = list(tensors)
+                self.args, self._root = list(tensors), self.document.root
             else:
-                made = Document.of(create_schedule(outputs))
-                if self.document.entries or not self.starts:
-                    self.choices.leave(self)
-                self._open(made, tensors)
+                self._open(Document.of(create_schedule(outputs)), tensors)
             self.starts, self.workload = False, workload
             self.kernel = {"name": workload, "shape": shape or {}} if workload else None
             self.selection = selecting.first(self.schedule.state)
-            self.say(f"{self.head()['title']}: point at a loop to begin.")
+            if chosen:
+                self.choices.came(left, self)
+            steps = len(self.document.entries)
+            went_on = f"{steps} step{'s' * (steps > 1)} taken again" if steps else "point at a loop to begin"
+            self.say(f"{self.head()['title']}: {went_on}.")
         return self
 
     def take_up(self, choice: Choice) -> None:
         """A workload that was left, as it was left."""
+        if choice.document.root is not choice.root:
+            choice.document.rebase(choice.root)
         self._open(choice.document, choice.args)
         self.workload, self.kernel = choice.workload, choice.kernel
         self.selection = selecting.first(self.schedule.state)
@@ -296,6 +300,9 @@ class Lab:
 
     def _changed(self) -> None:
         self.later.cancel("changed")
+        if self._root is not self.document.root:  # another lab of this schedule has chosen other sizes
+            self._root = self.document.root
+            self.args = self.args and [self.document.resolve(a) or a for a in self.args]
         self.runs.now(self.schedule.trace)
         self.selection = selecting.followed(self.selection, self.schedule.state)
         self.screen.changed()
@@ -306,8 +313,9 @@ class Lab:
     def _tell(self, f: Callable[[Lab], Any]) -> None:
         """A person's function must not stand in the way of the lab: what goes wrong in it is said, and that is all."""
         try:
-            f(self)
-        except Exception as e:
+            with garbage.allowed():
+                f(self)
+        except (Exception, SystemExit) as e:
             warnings.warn(f"{getattr(f, '__name__', f)}, which observes {self.name}, failed: {e!r}", stacklevel=4)
 
     def _runs_changed(self) -> None:
@@ -330,7 +338,8 @@ class Lab:
     def history(self, whole: bool = True) -> payload.History:
         """`whole=False`: without the numbers of places that nobody has looked at, for which loops had to be made."""
         found = steps.history(self.document, self.seconds(), whole)
-        undo, redo = found["undo"] or self.choices.to_undo(self), found["redo"] or self.choices.to_redo(self)
+        undo = self.choices.to_undo(self, last=True) or found["undo"] or self.choices.to_undo(self)
+        redo = self.choices.to_redo(self) or found["redo"]
         return {**found, "undo": undo, "redo": redo}
 
     def seconds(self) -> dict[str, float]:

@@ -1,4 +1,7 @@
-"""The workloads that a lab had before: choosing another one is undone like a step, with all the steps of the former."""
+"""The workloads that a lab had before: choosing another operator or other sizes is undone like a step.
+
+A choice is the last act until something is done after it; then undo takes that back first, and the choice after it.
+"""
 
 from __future__ import annotations
 
@@ -7,65 +10,82 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..face.document import Document
+from ..schedule.trace import Trace
 
-MOST = 10  # former workloads that are kept
+MOST = 50  # former workloads that are kept
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a lab is in which history: equal until something is done that is not undone. `steps`: those in force."""
+
+    document: Document
+    root: Trace
+    cursor: int
+    steps: tuple[str, ...]
+
+    @classmethod
+    def of(cls, lab: Any) -> Place:
+        d = lab.document
+        return cls(d, d.root, d.cursor, tuple(e.id for e in d.entries[: d.cursor]))
 
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A workload as it was left: its history, arguments and place in the catalogue."""
+    """A workload as it was left: its history, expression, arguments and place in the catalogue."""
 
     document: Document
+    root: Trace
     args: Sequence[Any] | None
     workload: str
     kernel: dict[str, Any] | None
     title: str
-    at: tuple[int, int]
 
     @classmethod
     def of(cls, lab: Any) -> Choice:
-        return cls(lab.document, lab.args, lab.workload, lab.kernel, lab.head()["title"], _at(lab.document))
-
-    def is_now(self, lab: Any) -> bool:
-        """Has nothing happened since it was left?"""
-        return lab.document is self.document and self.at == _at(self.document)
-
-
-def _at(document: Document) -> tuple[int, int]:
-    return document.cursor, len(document.entries)
+        return cls(lab.document, lab.document.root, lab.args, lab.workload, lab.kernel, lab.head()["title"])
 
 
 class Choices:
-    """Of one lab. `past`: what was left for another workload, `future`: what was left by undoing that."""
+    """Of one lab. `past`: what was left for another workload, and where the lab was then; `future`: what undo left."""
 
     def __init__(self) -> None:
-        self.past: list[Choice] = []
-        self.future: list[tuple[Choice, Choice]] = []  # what redo leaves, and where it goes
+        self.past: list[tuple[Choice, Place]] = []
+        self.future: list[tuple[Choice, Place]] = []
 
-    def leave(self, lab: Any) -> None:
-        """Another workload is chosen now."""
-        self.past = [*self.past[1 - MOST :], Choice.of(lab)]
+    def came(self, left: Choice, lab: Any) -> None:
+        """Another workload was chosen. What redo would have gone to is not forgotten: undo gets there too."""
+        forgotten = [choice for choice, _ in self.future if choice.document is not left.document]
         self.future.clear()
+        past = [*((c, Place.of(lab)) for c in forgotten), *self.past, (left, Place.of(lab))]
+        self.past = past[-MOST:]
 
-    def to_undo(self, lab: Any) -> str:
-        """What undo goes back to where no step is left to undo, in words."""
-        return f"choice of {lab.head()['title']}" if self.past else ""
+    def to_undo(self, lab: Any, last: bool = False) -> str:
+        """What undo goes back from, in words. `last`: only if nothing was done since."""
+        if not self.past or (last and self.past[-1][1] != Place.of(lab)):
+            return ""
+        left = self.past[-1][0]
+        if not last and left.document is lab.document:  # other sizes of what is still looked at
+            return ""
+        return f"choice of {lab.head()['title']}"
 
     def to_redo(self, lab: Any) -> str:
-        return f"choice of {self.future[-1][1].title}" if self.future and self.future[-1][0].is_now(lab) else ""
+        return f"choice of {self.future[-1][0].title}" if self.future and self.future[-1][1] == Place.of(lab) else ""
 
-    def undo(self, lab: Any) -> bool:
-        if not self.past:
+    def undo(self, lab: Any, last: bool = False) -> bool:
+        if not self.to_undo(lab, last):
             return False
-        left, back = Choice.of(lab), self.past.pop()
-        lab.take_up(back)
-        self.future.append((Choice.of(lab), left))
+        now = Choice.of(lab)
+        lab.take_up(self.past[-1][0])  # which may be refused: then it stays
+        self.past.pop()
+        self.future.append((now, Place.of(lab)))
         return True
 
     def redo(self, lab: Any) -> bool:
         if not self.to_redo(lab):
             return False
-        left, there = self.future.pop()
-        self.past.append(left)
-        lab.take_up(there)
+        now = Choice.of(lab)
+        lab.take_up(self.future[-1][0])
+        self.future.pop()
+        self.past.append((now, Place.of(lab)))
         return True

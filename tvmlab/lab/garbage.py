@@ -12,21 +12,48 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 NEVER = 1 << 30
+_theirs = 0  # the third threshold, while it is put off
 
 
 @contextmanager
 def put_off() -> Iterator[None]:
-    """No full collection inside; small ones go on."""
+    """No full collection inside; small ones go on. What a person sets meanwhile stays."""
+    global _theirs
     young, middle, old = gc.get_threshold()
+    if old == NEVER:  # inside of another
+        yield
+        return
+    _theirs = old
     gc.set_threshold(young, middle, NEVER)
     try:
         yield
     finally:
-        if gc.get_threshold() == (young, middle, NEVER):  # else somebody inside has chosen others
-            gc.set_threshold(young, middle, old)
+        _give_back()
+
+
+@contextmanager
+def allowed() -> Iterator[None]:
+    """Inside of `put_off`: a person's function, which finds the settings as they are and may change them."""
+    global _theirs
+    put = gc.get_threshold()[2] == NEVER
+    if put:
+        _give_back()
+    try:
+        yield
+    finally:
+        if put:
+            young, middle, _theirs = gc.get_threshold()
+            gc.set_threshold(young, middle, NEVER)
+
+
+def _give_back() -> None:
+    young, middle, old = gc.get_threshold()
+    if old == NEVER:  # else somebody inside has chosen another
+        gc.set_threshold(young, middle, _theirs)
 
 
 def collect() -> None:
-    """The full collection that is due, if one is."""
-    if gc.isenabled() and gc.get_count()[2] > gc.get_threshold()[2]:
+    """The full collection that is due, if one is. A first threshold of 0 is another way to switch them off."""
+    young, _, old = gc.get_threshold()
+    if gc.isenabled() and young and gc.get_count()[2] > old:
         gc.collect()

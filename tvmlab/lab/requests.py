@@ -46,7 +46,7 @@ def answer(lab: Any, request: Request) -> Reply:
         return {"re": seq, "ok": True, "data": HANDLERS[kind](lab, _Fields(request)), "card": None}
     except LabError as e:
         return {"re": seq, "ok": False, "data": None, "card": card(e)}
-    except Exception as e:  # a fault of ours: shown where it happened, with what a report needs
+    except (Exception, SystemExit) as e:  # a fault of ours: shown where it happened, with what a report needs
         found = LabError("internal", f"{type(e).__name__}: {e}", hint=traceback.format_exc())
         return {"re": seq, "ok": False, "data": None, "card": card(found)}
 
@@ -149,7 +149,9 @@ def _document(kind: str) -> Callable[[Callable[[Document, Request], Any]], Handl
 def undo(lab: Any, request: Request) -> None:
     with lab.acting():
         document, change = lab.document, lab.document.edits.to_undo(lab.document)
-        if document.undo():
+        if lab.choices.undo(lab, last=True):
+            lab.say(f"{lab.head()['title']} again, as it was.")
+        elif document.undo():
             lab.say(f"The {change} is taken back." if change else f"Back at step {document.cursor}.")
         elif lab.choices.undo(lab):
             lab.say(f"{lab.head()['title']} again, as it was.")
@@ -161,10 +163,10 @@ def undo(lab: Any, request: Request) -> None:
 def redo(lab: Any, request: Request) -> None:
     with lab.acting():
         document, change = lab.document, lab.document.edits.to_redo(lab.document)
-        if document.redo():
-            lab.say(f"The {change} is made again." if change else f"Step {document.cursor} again.")
-        elif lab.choices.redo(lab):
+        if lab.choices.redo(lab):
             lab.say(f"{lab.head()['title']} again, as it was.")
+        elif document.redo():
+            lab.say(f"The {change} is made again." if change else f"Step {document.cursor} again.")
         else:
             lab.say("There is nothing to redo.")
 
@@ -183,8 +185,10 @@ def edit(document: Document, request: Request) -> str:
 
 @_document("delete")
 def delete(document: Document, request: Request) -> str:
+    branch = any(b.id == request["step"] for b in document.branches)
     document.delete(request["step"])
-    return "The step was taken out and the later ones replayed: Undo brings it back."
+    what = "The branch is gone" if branch else "The step was taken out and the later ones replayed"
+    return f"{what}: Undo brings it back."
 
 
 @_document("move")

@@ -19,7 +19,7 @@ from typing import Any
 
 from .. import te, tir, topi
 from ..core.error import LabError
-from ..expr.tensor import PlaceholderOp, Tensor
+from ..expr.tensor import PlaceholderOp, Tensor, among
 from ..view.payload import Typed
 from .scratch import EXPRESSION as FILE
 from .scratch import TooSlow, limited
@@ -75,9 +75,10 @@ def arguments(made: list[Any]) -> list[Any]:
     stack = list(outputs)
     while stack:
         t = stack.pop()
-        needed += [x for x in t.op.inputs if isinstance(x.op, PlaceholderOp) and x not in needed]
+        needed += [x for x in t.op.inputs if isinstance(x.op, PlaceholderOp) and not among(x, needed)]
         stack += [x for x in t.op.inputs if not isinstance(x.op, PlaceholderOp)]
-    return [*[t for t in made if t in needed], *[t for t in needed if t not in made], *outputs]
+    mine = [t for t in made if among(t, needed)]
+    return [*mine, *[t for t in needed if not among(t, made)], *outputs]
 
 
 def read(text: str) -> Typed:

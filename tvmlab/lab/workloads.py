@@ -128,7 +128,7 @@ def _value(operator: str, name: str, value: Any, known: Workload) -> Any:
 
 
 def _whole(label: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value % 1 != 0:  # nor nan, nor infinite
         raise LabError("field-number", f"{label} must be a whole number, not {value!r}")
     if abs(value) >= 2**31:
         raise LabError("field-number", f"{label} must be below 2147483648, not {value:g}")

@@ -16,6 +16,7 @@ from ..core.error import ScheduleError
 from ..core.node import Expr, IterVar, Load, Reduce, Select
 from ..core.text import show
 from ..core.walk import children, constant
+from ..expr.tensor import among
 from ..schedule.guard import loop_lines, name, named, place
 from ..schedule.scopes import is_virtual, rank, thread_key, thread_rank
 from ..schedule.state import Stage, State, is_compute, is_input
@@ -88,7 +89,7 @@ def _certain_reads(e: Any, stage: Stage) -> Iterator[Load]:
             yield from _certain_reads(x, stage)
     elif isinstance(e, Reduce):
         yield from _certain_reads(tuple(e.sources), stage) if is_const(e.cond, True) else ()
-    elif isinstance(e, Load) and e.buffer in stage.op.outputs:
+    elif isinstance(e, Load) and among(e.buffer, stage.op.outputs):
         yield e
     elif isinstance(e, Expr) and not (isinstance(e, Select) or getattr(e, "name", "") == "if_then_else"):
         for c in children(e):
@@ -137,7 +138,7 @@ def _common_loops(bounds: Bounds, stage: Stage) -> list[str]:
     """The loops that all consumers are inside of."""
     paths = []
     for d in bounds.of.values():
-        if any(t in stage.op.outputs for t in d.stage.op.inputs):
+        if any(among(t, stage.op.outputs) for t in d.stage.op.inputs):
             own = len(d.stage.leaves) if d.stage.op.kind == "scan" else 0  # it reads before its own loop
             paths.append([(s, a) for s, a in d.path[: len(d.path) - own] if s.index != stage.index])
     if not paths:
@@ -237,7 +238,7 @@ def scopes(bounds: Bounds) -> list[ScheduleError]:
         outer = d.path[: len(d.path) - len(stage.leaves)]
         if level == 0 or (stage.attach.kind != "root") or outer:
             continue
-        readers = [s for s in bounds.ready.stages if any(t in stage.op.outputs for t in s.op.inputs)]
+        readers = [s for s in bounds.ready.stages if any(among(t, stage.op.outputs) for t in s.op.inputs)]
         marked = (t for s in (stage, *readers) for a in s.leaves if (t := s.mark(a).thread) is not None)
         on_threads = any(not is_virtual(t.thread_tag) for t in marked)
         if on_threads:

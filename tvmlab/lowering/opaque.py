@@ -10,6 +10,7 @@ from ..core.build import const
 from ..core.node import Buffer, Expr, For, IterVar, Load, Stmt, Store, Var
 from ..core.text import identifier
 from ..core.walk import seq
+from ..expr.tensor import among
 from ..schedule.state import Stage, is_compute
 from .binding import Binder, Region, wide_expr
 from .tensorize import tensor_nest
@@ -45,7 +46,7 @@ def adopt_scan(nest: Nest, stage: Stage) -> None:
 def shares(nest: Nest, scan: Stage, init: Any) -> bool:
     """May the initial values be computed straight into the state's memory?"""
     home = nest.bounds.table[nest.ready.home[init]]
-    readers = [s for s in nest.ready.stages if init in s.op.inputs and s is not scan]
+    readers = [s for s in nest.ready.stages if among(init, s.op.inputs) and s is not scan]
     return (
         is_compute(home)
         and not readers

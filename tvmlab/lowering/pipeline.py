@@ -15,7 +15,7 @@ from ..core.program import Function, Program, Snapshot
 from ..core.text import identifier
 from ..core.walk import free_variables, variables
 from ..expr.reduce import REDUCE_VARS
-from ..expr.tensor import ComputeOp, PlaceholderOp, Tensor
+from ..expr.tensor import ComputeOp, PlaceholderOp, Tensor, among
 from ..schedule.state import Split, Stage, State, is_input
 from . import passes
 from .bounds import Bounds
@@ -160,7 +160,7 @@ def problems(state: State, args: Sequence[Any] | None = None) -> list[LabError]:
 def default_arguments(state: State) -> list[Any]:
     """The inputs, the outputs, then the scalars."""
     given = inputs(state)
-    outputs = [t for s in state.in_order if s.is_output for t in s.op.outputs if t not in given]
+    outputs = [t for s in state.in_order if s.is_output for t in s.op.outputs if not among(t, given)]
     return [*given, *outputs, *scalars(state)]
 
 

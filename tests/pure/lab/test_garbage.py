@@ -54,3 +54,41 @@ def test_work_that_can_wait_is_done_so(settings):
     lab.later("look", 9, lambda: seen.append(gc.get_threshold()))
     lab.later._run("look")
     assert seen == [(*settings[:2], garbage.NEVER)] and gc.get_threshold() == settings
+
+
+def test_an_observer_finds_and_changes_the_settings_as_they_are(settings):
+    X = te.placeholder((4,), name="X")
+    lab = Lab(te.create_schedule(te.compute((4,), lambda i: X[i], name="Y").op))
+    seen = []
+    lab.observe(lambda _: seen.append(gc.get_threshold()))
+    with garbage.put_off():
+        lab.apply("unroll", "Y.i")
+        assert gc.get_threshold()[2] == garbage.NEVER
+    assert seen == [settings] and gc.get_threshold() == settings
+    lab.observe(lambda _: gc.set_threshold(9000))
+    with garbage.put_off():
+        lab.undo()
+    assert gc.get_threshold() == (9000, *settings[1:])
+    lab.close()
+
+
+def test_an_observer_that_wants_to_leave_is_only_told_off():
+    X = te.placeholder((4,), name="X")
+    lab = Lab(te.create_schedule(te.compute((4,), lambda i: X[i], name="Y").op))
+
+    def leave(_):
+        raise SystemExit(3)
+
+    lab.observe(leave)
+    with pytest.warns(UserWarning, match=r"leave, which observes lab \d+, failed: SystemExit\(3\)"):
+        lab.apply("unroll", "Y.i")
+    assert lab.step == 1
+    lab.close()
+
+
+def test_a_first_threshold_of_0_is_off_too():
+    gc.collect(1), gc.collect(1)
+    gc.set_threshold(0, 10, 0)
+    before = gc.get_stats()[2]["collections"]
+    garbage.collect()
+    assert gc.get_stats()[2]["collections"] == before

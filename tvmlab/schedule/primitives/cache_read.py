@@ -4,7 +4,7 @@ from typing import Any
 
 from ...core.error import ScheduleError
 from ...core.node import Load
-from ...expr.tensor import ComputeOp, Tensor, axis_of
+from ...expr.tensor import ComputeOp, Tensor, among, axis_of
 from ..scopes import known, rank
 from ..state import Stage, State
 from ._stages import insert_after, unique_name
@@ -40,7 +40,7 @@ def _readers(state: State, source: Stage, tensor: Tensor, readers: Any) -> list[
     found = []
     for thing in things:
         reader = state.stage_of(thing)
-        if tensor not in reader.op.inputs:
+        if not among(tensor, reader.op.inputs):
             legal = [s.name for s in state.consumers(source.op)]
             raise ScheduleError(
                 "not-a-reader",
