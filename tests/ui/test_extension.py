@@ -308,7 +308,7 @@ def test_settings_reach_the_labs_of_a_kernel(lab):
     fuse.locator("[data-start]").click()
     anyway = fuse.get_by_role("button", name="Apply anyway")
     anyway.click()
-    other.get_by_text("the setting allowUnknown is `never`").wait_for()
+    other.get_by_text("the setting allowUnknown is never").wait_for()
     lab.screenshot("undecided-step-refused")
     lab.page.evaluate(SET, ["allowUnknown", "ask"])
     lab.until(lambda: lab.evaluate_in_kernel("tvmlab.options.allowUnknown") == "ask")

@@ -1,15 +1,17 @@
-"""Room: at the widths where the layout is tightest no label is cut and nothing sticks out; pointer and wheel at rest."""
+"""Room: where the layout is tightest no label is cut and nothing sticks out. And pointer, wheel and focus."""
 
 import pytest
 
-from tests.ui.lab_page import MATMUL, STEPS, show
+from tests.ui.lab_page import MATMUL, STEPS, field, show
 
 # Labels of which a part is not seen, and whatever sticks out of the lab.
-CUT = """root => [...root.querySelectorAll('[role=tab], [role=tablist], .tvl-header .tvl-word, .tvl-action-name, h2, .tvl-t-chips')]
+LABELS = "[role=tab], [role=tablist], .tvl-header .tvl-word, .tvl-action-name, h2, .tvl-t-chips"
+CUT = f"""root => [...root.querySelectorAll('{LABELS}')]
   .filter(e => e.clientWidth > 1 && e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"""
-OUT = """root => [...root.querySelectorAll('.tvl-header *, .tvl-bar *, .tvl-code-bar *, .tvl-action-line *, .tvl-stepbar *')]
+PARTS = ":is(.tvl-header, .tvl-bar, .tvl-code-bar, .tvl-action-line, .tvl-stepbar)"
+OUT = f"""root => [...root.querySelectorAll('{PARTS} *')]
   .filter(e => e.checkVisibility() && e.getBoundingClientRect().right > root.getBoundingClientRect().right)
-  .map(e => `${e.className} ${e.textContent}`)"""
+  .map(e => e.className + e.textContent)"""
 RESIZE = "(root, px) => { root.parentElement.style.flex = 'none'; root.parentElement.style.width = `${px}px`; }"
 BARS = """root => [...root.querySelectorAll('.tvl-t-fit')]
   .map(e => [e.clientWidth, e.firstElementChild.offsetTop - e.offsetTop])"""
@@ -77,4 +79,20 @@ def test_the_wheel_over_a_pane_that_cannot_scroll_scrolls_the_notebook(book):
     top = page.root.bounding_box()["y"]
     page.pane("code").locator(".tvl-lines").hover()
     book.page.mouse.wheel(0, 120 if top > 0 else -120)
-    book.page.wait_for_function("([root, top]) => root.getBoundingClientRect().y !== top", arg=[page.root.element_handle(), top])
+    moved = "([root, top]) => root.getBoundingClientRect().y !== top"
+    book.page.wait_for_function(moved, arg=[page.root.element_handle(), top])
+
+
+def test_after_a_step_was_changed_undo_is_the_labs(book):
+    page = show(book, MATMUL + STEPS, "keyboard")
+    page.film().focus()
+    page.back_to(2)
+    page.edit({"factor": 4})
+    factor = field(page.root.locator("form.tvl-stepbar"), "factor")
+    extent = page.row("C.k.inner").locator(".tvl-t-extent")
+    extent.get_by_text("4", exact=True).wait_for()
+    page.focused(page.film())
+    assert factor.input_value() == "4"
+    page.undo()
+    extent.get_by_text("8", exact=True).wait_for()
+    assert factor.input_value() == "8"

@@ -84,6 +84,9 @@ def test_a_restarted_kernel_leaves_the_lab_readable(book):
     book.page.keyboard.press("[")
     page.arrive(3)
     assert "parallel" not in page.loops() and "vectorized" in page.loops()
+    assert page.button("Copy code").get_attribute("title") == "saved for step 4 only"
+    book.page.keyboard.press("]")
+    page.arrive(4)
     page.copy()
     page.says("Copied")
     assert "parallel" in book.page.evaluate("() => navigator.clipboard.readText()")
