@@ -176,7 +176,7 @@ def _widest(size: Any, out: Any) -> Any:
     n = _shared.constant(size)
     if not n or not isinstance(out, int):
         return (size + out - 1) // out + 1
-    # A window begins at i*n/out: what is cut off there is a multiple of their common divisor, at most out less one of it.
+    # A window begins at i*n/out; what is cut off there is a multiple of their common divisor, below out.
     return (2 * out - math.gcd(n, out) + n - 1) // out
 
 

@@ -144,10 +144,13 @@ lab.apply("parallel", "C.i.outer")"""
 
 
 def show(tab: Any, code: str, by: str = "mouse") -> LabPage:
-    """The lab that this code makes as `lab`, in the first cell of an open notebook whose cells were emptied."""
+    """The lab that this code makes as `lab`, in the first cell of an open notebook whose cells were emptied.
+
+    The lab that the cell has shown before is closed: the new one would go on from it.
+    """
     tab.page.mouse.move(1, 1)  # a pointer that rests on an action shows what that would do
     tab.page.evaluate(CLEAR, tab.path)
-    tab.page.evaluate(SET, [tab.path, [code + "\nlab", "", ""]])
+    tab.page.evaluate(SET, [tab.path, ["lab = globals().get('lab')\nlab and lab.close()\n" + code + "\nlab", "", ""]])
     tab.run(0)
     page = LabPage(tab, by).wait()
     page.root.scroll_into_view_if_needed()

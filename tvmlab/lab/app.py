@@ -449,7 +449,7 @@ class Lab:
         self._unobserve()
         self.later.close()
         self.runs.close()
-        self.screen.hide()
+        self.screen.leave()
         LABS.pop(self.id, None)
 
 

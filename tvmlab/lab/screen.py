@@ -13,7 +13,7 @@ from typing import Any
 from ..core.error import LabError
 from ..schedule.trace import Trace
 from ..view import actions, frame, payload, still, story
-from . import garbage, panel, requests, settings
+from . import again, garbage, panel, requests, settings
 from .saving import MIME
 
 QUIET = 2.0  # seconds without an act until the still copy in the notebook is written anew
@@ -142,10 +142,12 @@ class Screen:
         self.lab.later("warm", QUIET, self.lab.runs.warm)  # the process of the runs is there when it is asked for
 
     def _take_the_place(self) -> None:
-        """A cell that is run again shows a new lab: the widget it had would stay in the kernel and in the panel."""
+        """A cell that is run again shows a new lab, which goes on from the old one: that one's widget would stay in the
+        kernel and in the panel."""
         cell = cell_id()
         before = CELLS.get(cell)
         if before is not None and before is not self:
+            again.go_on(self.lab, before.lab)
             before.hide()
         if cell:
             CELLS[cell] = self
@@ -157,6 +159,12 @@ class Screen:
         if self.widget is not None:
             self.widget.close()
         self.widget = self.companion = None
+
+    def leave(self) -> None:
+        """The lab is closed: whoever takes the cell begins anew."""
+        self.hide()
+        for cell in [c for c, screen in CELLS.items() if screen is self]:
+            del CELLS[cell]
 
     def snapshot(self) -> None:
         """Write the still copy in the notebook anew, now; if there shall be none, one that is there is emptied."""
