@@ -13,7 +13,8 @@ export function Banner() {
     <>
       {lost.value && (
         <p class="tvl-banner tvl-banner-bad">
-          <b>Disconnected.</b> The last state can be read and copied. Re-run the cell to go on.
+          <b>Disconnected.</b> The last state can be read and copied. Re-run the cell to go on. A new kernel has no
+          steps: once the notebook is saved, <code>tvmlab.Lab.load("this notebook.ipynb")</code> has them.
         </p>
       )}
       {given && <p class="tvl-banner">{given}</p>}
