@@ -19,7 +19,7 @@ from .saving import MIME
 QUIET = 2.0  # seconds without an act until the still copy in the notebook is written anew
 SOON = 0.4  # until the packed history follows
 SLICE = 0.02  # seconds of work between two looks at what else there is to do
-VERDICTS = 0.05  # of verdicts: longer, so that the pictures that views ask for meanwhile come after them
+VERDICTS = 0.08  # of verdicts: longer, so that the pictures that views ask for meanwhile come after them
 AHEAD = 16  # rows near the selection that are judged in idle moments
 PAUSE = 0.001  # seconds of such a look: what was sent leaves the kernel, by another thread of it
 CELLS: weakref.WeakValueDictionary[str, Screen] = weakref.WeakValueDictionary()  # by the cell it was last shown under
@@ -93,7 +93,7 @@ class Screen:
             self.widget.actions = {
                 "ids": list(self.lab.selection), "frame": self.lab.frame["key"], "items": actions.in_order(done),
             }  # fmt: skip
-            self.lab.later("ahead", SOON / 2, lambda: self._in_slices("ahead", self._next(), lambda: None, SLICE / 4))
+            self.lab.later("ahead", SOON / 8, lambda: self._in_slices("ahead", self._next(), lambda: None, SLICE / 4))
 
     def _next(self) -> Iterator[payload.Action]:
         """The verdicts for what may be pointed at next: the rows around the selection, the nearest first.
