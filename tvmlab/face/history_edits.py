@@ -7,6 +7,7 @@ its turn. What a change replaced is put back as it was, with the same axes.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import TYPE_CHECKING
 
 from ..schedule.trace import Trace
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from .document import Document
 
 MOST = 50  # changes that can be taken back
+NUMBERS = count(1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +68,9 @@ class Look:
 
 @dataclass(frozen=True)
 class Change:
-    """`name`: what it was, in words: "change of step 2"."""
+    """`name`: what it was, in words: "change of step 2". `number`: another for each."""
 
+    number: int
     name: str
     before: Look
     after: Look
@@ -82,7 +85,12 @@ class Edits:
 
     def note(self, name: str, before: Look, after: Look) -> None:
         self.undone.clear()
-        self.done = [*self.done[1 - MOST :], Change(name, before, after)]
+        self.done = [*self.done[1 - MOST :], Change(next(NUMBERS), name, before, after)]
+
+    @property
+    def last(self) -> int:
+        """The number of the last change that is in force; 0 for none."""
+        return self.done[-1].number if self.done else 0
 
     def to_undo(self, document: Document) -> str:
         """The name of the change that undo takes back; "" when it moves the cursor."""

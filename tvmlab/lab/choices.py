@@ -17,17 +17,21 @@ MOST = 50  # former workloads that are kept
 
 @dataclass(frozen=True)
 class Place:
-    """Where a lab is in which history: equal until something is done that is not undone. `steps`: those in force."""
+    """Where a lab is in which history: equal until something is done that is not undone.
+
+    `steps`: those in force; `change`: the last change of a step.
+    """
 
     document: Document
     root: Trace
     cursor: int
     steps: tuple[str, ...]
+    change: int
 
     @classmethod
     def of(cls, lab: Any) -> Place:
         d = lab.document
-        return cls(d, d.root, d.cursor, tuple(e.id for e in d.entries[: d.cursor]))
+        return cls(d, d.root, d.cursor, tuple(e.id for e in d.entries[: d.cursor]), d.edits.last)
 
 
 @dataclass(frozen=True, eq=False)
