@@ -1,4 +1,4 @@
-"""Random acts on a lab, by pointing and by code: the schedule is what its steps say, nothing is lost, all can be saved."""
+"""Random acts on a lab: the schedule is what its steps say, nothing is lost, and it can be saved at any time."""
 
 import random
 import warnings
@@ -13,8 +13,7 @@ from tvmlab.lab.app import Lab
 from tvmlab.lab.requests import answer
 
 ACTS = 30
-KINDS = ("act", "act", "act", "undo", "undo", "redo", "redo", "delete", "move", "edit", "code", "sizes", "other", "jump",
-         "branch", "switch")  # fmt: skip
+KINDS = """act act act undo undo redo redo delete move edit code sizes other jump branch switch""".split()
 
 
 def begun():
