@@ -15,7 +15,7 @@ BROWSER = {"lab", "notebook7", "browser"}
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the marks
 def pytest_collection_modifyitems(items):
-    """All tests with a browser go to one worker: one server and one browser for the whole run."""
+    """Tests with a browser are slow, and one group: best in one worker, but each worker can have its own server."""
     for item in items:
         if BROWSER & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.xdist_group("browser"))
