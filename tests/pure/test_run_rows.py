@@ -28,7 +28,7 @@ RESULT = {
          "tiled is 2× slower than start (95 % interval 1.25 to 5; 30 interleaved rounds). "
          "The times were unsteady: run it again for a surer answer"),
         ({"ratio": 2103.0, "checks": [{"check": "ok"}, {"check": "wrong"}]},
-         "tiled is 2100× faster than start (95 % interval 1.9 to 2.1; 30 interleaved rounds). "
+         "tiled is 2,100× faster than start (95 % interval 1.9 to 2.1; 30 interleaved rounds). "
          "tiled gives a wrong result"),
     ],
 )  # fmt: skip

@@ -13,9 +13,12 @@ REQUIRED = os.environ.get("TVMLAB_UI") == "required"
 BROWSER = {"lab", "notebook7", "browser"}
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the marks
 def pytest_collection_modifyitems(items):
-    """Tests with a browser are slow, and one group: best in one worker, but each worker can have its own server."""
+    """Tests with a browser are slow, and belong to one worker: one server and one browser for the whole run.
+
+    With pytest 9.2 and pytest-xdist 3.8 the group has no effect (xdist writes a `_nodeid` that pytest no longer reads):
+    then each worker has its own server and browser, which is no fault.
+    """
     for item in items:
         if BROWSER & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.xdist_group("browser"))

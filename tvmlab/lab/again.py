@@ -35,7 +35,7 @@ def go_on(lab: Any, former: Any) -> None:
 def _follows(new: Document, old: Document) -> bool:
     """Is it of the same stages, and just what a cell makes of them?"""
     plain = len(new.branches) == 1 and new.cursor == len(new.entries)
-    return plain and bool(any(b.entries for b in old.branches)) and _stages(new) == _stages(old)
+    return plain and any(b.entries for b in old.branches) and _stages(new) == _stages(old)
 
 
 def _stages(document: Document) -> list[str]:

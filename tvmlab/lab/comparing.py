@@ -67,7 +67,7 @@ def model(found: Found, measured: float) -> str:
 def said(made: Comparison) -> tuple[str, Literal["info", "good", "bad"]]:
     """What is said of a comparison when it is over, and how it sounds."""
     kind: Literal["info", "bad"] = "bad" if made["state"] == "failed" else "info"
-    return f"Compared: {made['text']}.".replace("..", "."), kind
+    return f"Compared: {made['text'].rstrip('.')}.", kind
 
 
 def _plain(r: Any, ids: Mapping[str, str]) -> Reason:

@@ -1,6 +1,6 @@
 """Full garbage collections wait until nobody waits for the lab.
 
-A kernel with Numba and LLVM in it holds some hundred thousand objects: looking through all of them takes 80-150 ms
+A kernel with Numba and LLVM in it holds some hundred thousand objects: looking through all of them takes 80-170 ms
 (CPython 3.11), which Python may begin in the middle of an act. While the lab works they are put off; a moment after the
 last act it does one itself. A person's own settings of `gc` stay in force: one who has switched it off has it off.
 """

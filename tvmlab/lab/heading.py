@@ -12,6 +12,7 @@ from ..runtime.measure import WIDE
 from ..target import get, names
 from ..target.base import TargetKind
 from ..view import head, payload
+from ..view.runs import times
 
 
 def heading(lab: Any) -> payload.Head:
@@ -53,9 +54,7 @@ def measured(rows: Sequence[payload.Run]) -> tuple[str, str, str]:
 
 def as_naive(naive: float, seconds: float) -> str:
     """How much faster (or slower) than before any step."""
-    slower = seconds > naive
-    times = float(f"{seconds / naive if slower else naive / seconds:.3g}")
-    return f"{times:,.10g}× slower than naive" if slower else f"{times:,.10g}× naive"  # as Runs has it
+    return f"{times(seconds / naive)} slower than naive" if seconds > naive else f"{times(naive / seconds)} naive"
 
 
 def targets() -> list[payload.Target]:

@@ -84,7 +84,7 @@ def ended(row: Run) -> tuple[str, Literal["info", "good", "bad"]]:
     gain = ""
     if naive and seconds:
         slow = seconds > naive
-        gain = f", {seconds / naive:.3g}× slower than" if slow else f", {naive / seconds:.3g}× as fast as"
+        gain = f", {times(seconds / naive)} slower than" if slow else f", {times(naive / seconds)} as fast as"
         gain += " without steps"
     return f"{name}: {checked}{duration(seconds)}{gain}.", "good"
 
@@ -168,8 +168,8 @@ def verdict_line(result: Mapping[str, Any], names: Sequence[str]) -> str:
 
 
 def times(x: float) -> str:
-    """`1.83×`, `12.4×`, `2100×`"""
-    return f"{x:.3g}×" if x < 100 else f"{float(f'{x:.3g}'):.0f}×"
+    """`1.83×`, `12.4×`, `2,100×`: as the drawers write it."""
+    return f"{float(f'{x:.3g}'):,.10g}×"
 
 
 ROWS: list[tuple[str, str]] = [

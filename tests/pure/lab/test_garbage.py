@@ -92,3 +92,14 @@ def test_a_first_threshold_of_0_is_off_too():
     before = gc.get_stats()[2]["collections"]
     garbage.collect()
     assert gc.get_stats()[2]["collections"] == before
+
+
+def test_a_request_of_a_widget_is_answered_so(settings):
+    pytest.importorskip("anywidget")
+    X = te.placeholder((4,), name="X")
+    lab = Lab(te.create_schedule(te.compute((4,), lambda i: X[i], name="Y").op))
+    seen = []
+    lab.widget._answer = lambda request: seen.append(gc.get_threshold()) or {}
+    lab.widget._received(None, {"seq": 1}, [])
+    assert seen == [(*settings[:2], garbage.NEVER)] and gc.get_threshold() == settings
+    lab.close()

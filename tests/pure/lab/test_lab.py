@@ -277,6 +277,7 @@ def test_a_lab_lives_as_long_as_somebody_holds_it():
 def test_the_end_of_a_run_is_said():
     row = {"title": "step 3", "step": "e3", "state": "done", "check": "ok", "seconds": 2e-3, "naive": 9e-3}
     assert ended(row) == ("Run of step 3: right, 2 ms, 4.5× as fast as without steps.", "good")
+    assert "1,170× as fast as" in ended({**row, "naive": 2.345})[0]
     assert ended({**row, "naive": 5e-4})[0] == "Run of step 3: right, 2 ms, 4× slower than without steps."
     assert ended({**row, "title": "start", "step": ""}) == ("Run of start: right, 2 ms.", "good")
     assert ended({**row, "check": "skipped", "naive": None}) == ("Run of step 3: 2 ms.", "good")
