@@ -8,7 +8,7 @@ run time. What threads do to each other between barriers is the interpreter's to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,11 +55,42 @@ class Finding:
         return "\n".join([self.message, *[f"    {line}" for line in self.where]])
 
 
-def verify(program: Program) -> list[Finding]:
-    """What is wrong with the program, and what could not be told."""
+@dataclass(frozen=True, eq=False)
+class Legal:
+    """What was known where nothing was found in a statement: what may be used there, ranges; and what it touches."""
+
+    scope: frozenset[Any]
+    ranges: Ranges
+    accesses: tuple[Access, ...]
+
+    def holds(self, scope: set[Any], ranges: Ranges) -> bool:
+        return self.scope <= scope and _same_ranges(self.ranges, ranges)
+
+
+Ranges = Mapping[Any, tuple[Lin, Lin]]
+Clean = dict[Stmt, Legal]
+
+
+def _same_ranges(a: Ranges, b: Ranges) -> bool:
+    """The same loops, outermost first, of the same extents."""
+    return len(a) == len(b) and all(
+        v is w and _equal(a[v][0], b[w][0]) and _equal(a[v][1], b[w][1]) for v, w in zip(a, b, strict=True)
+    )
+
+
+def _equal(a: Lin, b: Lin) -> bool:
+    return a.const == b.const and (not (a.terms or b.terms) or a.key == b.key)
+
+
+def verify(program: Program, clean: Clean | None = None, known: Clean | None = None) -> list[Finding]:
+    """What is wrong with the program, and what could not be told.
+
+    `known`: statements of other programs in which nothing was found; the same objects here are not looked at again,
+    where as much is known of their loops. Those of this program are entered into `clean`.
+    """
     found: list[Finding] = []
     for fn in program.functions:
-        found.extend(Verifier(fn).run())
+        found.extend(Verifier(fn, clean, known).run())
     return found
 
 
@@ -75,18 +106,22 @@ def check(program: Program) -> list[Finding]:
 
 @dataclass(eq=False)
 class Parallel:
-    """A parallel loop that is being walked: the accesses to memory from outside it."""
+    """A parallel loop that is being walked. `own`: memory inside it; `first`: which of all accesses is its first."""
 
     loop: For
     own: set[Any]
-    accesses: list[Access]
+    first: int
 
 
 class Verifier:
-    """One function. `scope`: variables and handles that may be used here; `seen`: bound anywhere so far."""
+    """One function. `scope`: variables and handles that may be used here; `seen`: bound anywhere so far.
 
-    def __init__(self, fn: Function) -> None:
-        self.fn = fn
+    `clean`, `known`: see `verify`.
+    """
+
+    def __init__(self, fn: Function, clean: Clean | None = None, known: Clean | None = None) -> None:
+        self.fn, self.known = fn, known or {}
+        self.clean = {} if clean is None else clean
         self.found: list[Finding] = []
         self.scope: set[Any] = {*fn.sizes, *(p if isinstance(p, Var) else p.data for p in fn.params)}
         for p in fn.buffers:
@@ -98,6 +133,7 @@ class Verifier:
         self.lets: dict[Any, Expr] = {}
         self.forms: dict[int, Lin] = {}
         self.conditions = 0
+        self.accesses: list[Access] = []  # all of them, in order
 
     def run(self) -> list[Finding]:
         self.stmt(self.fn.body, Facts())
@@ -178,9 +214,7 @@ class Verifier:
         forms = [self.form(i, lane) for i in a.indices]
         for k, (form, n) in enumerate(zip(forms, b.shape, strict=True)):
             self.inside(a, k, form, self.form(n, lane), facts)
-        for p in self.parallel:
-            if b.data not in p.own:
-                p.accesses.append(Access(a, store, tuple(forms), facts))
+        self.accesses.append(Access(a, store, tuple(forms), facts))
         return None
 
     def lanes(self, a: Any, facts: Facts) -> tuple[Var | None, Facts]:
@@ -268,7 +302,27 @@ class Verifier:
         self.seen.add(v)
         self.scope.add(v)
 
+    def known_here(self, s: Stmt, facts: Facts, look: Callable[[Any, Facts], None]) -> None:
+        """`look(s, facts)`, unless this very statement was found clean in such a place."""
+        if self.conditions or self.lets or s in self.clean:
+            return look(s, facts)
+        before = self.known.get(s)
+        if before is not None and before.holds(self.scope, facts.ranges):
+            self.clean[s] = before
+            self.accesses += before.accesses
+            return None
+        scope, found, first = frozenset(self.scope), len(self.found), len(self.accesses)
+        look(s, facts)
+        if len(self.found) == found:
+            self.clean[s] = Legal(scope, facts.ranges, tuple(self.accesses[first:]))
+        return None
+
     def _for(self, s: For, facts: Facts) -> None:
+        if facts.ranges:
+            return self.loop(s, facts)
+        return self.known_here(s, facts, self.loop)  # a whole nest
+
+    def loop(self, s: For, facts: Facts) -> None:
         self.expr(s.lo, facts)
         self.expr(s.extent, facts)
         self.bind(s.var, s)
@@ -276,11 +330,12 @@ class Verifier:
             self.thread(s)
         self.loops.append(s)
         if s.kind == "parallel":
-            self.parallel.append(Parallel(s, set(), []))
+            self.parallel.append(Parallel(s, set(), len(self.accesses)))
         self.stmt(s.body, facts.with_loop(s.var, s.lo, s.extent))
         if s.kind == "parallel":
             p = self.parallel.pop()
-            for rule, status, message, place in races(p.loop, p.accesses):
+            shared = [a for a in self.accesses[p.first :] if a.node.buffer.data not in p.own]
+            for rule, status, message, place in races(p.loop, shared):
                 self.say(rule, status, message, place)
         self.loops.pop()
         self.scope.discard(s.var)
@@ -300,6 +355,9 @@ class Verifier:
             self.say("thread-extent", "refuted", message, s)
 
     def _if(self, s: If, facts: Facts) -> None:
+        return self.known_here(s, facts, self.branches)
+
+    def branches(self, s: If, facts: Facts) -> None:
         self.expr(s.cond, facts)
         self.conditions += 1
         self.stmt(s.then, self.knowing(s.cond, facts, True))
@@ -308,6 +366,9 @@ class Verifier:
         self.conditions -= 1
 
     def _store(self, s: Store, facts: Facts) -> None:
+        return self.known_here(s, facts, self.store)
+
+    def store(self, s: Store, facts: Facts) -> None:
         self.access(s, facts, True)
         lanes = max([dt.lanes(i.dtype) for i in s.indices], default=1)
         if dt.lanes(s.value.dtype) != lanes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -20,10 +20,12 @@ from ..core.hooks import Shown
 from ..core.node import REDUCE, IterVar
 from ..core.program import Program
 from ..core.text import show_program
-from ..core.verify import Finding, verify
-from ..core.walk import constant
+from ..core.verify import Clean, Finding, verify
+from ..core.walk import constant, same
 from ..expr.tensor import among
 from ..lowering import pipeline
+from ..lowering.config import DEFAULT
+from ..lowering.nest import Nest
 from ..schedule.guard import extent
 from ..schedule.guard import name as called
 from ..schedule.scopes import is_virtual
@@ -99,7 +101,7 @@ class Moves(list[tuple[Move, Verdict]], Shown):
 @deep
 def judge(trace: Trace, primitive: str, args: Mapping[str, Any]) -> Verdict:
     """The verdict on one step, without alternatives."""
-    frozen = _frozen(args)
+    frozen = frozen_args(args)
     try:
         return _judged(trace, primitive, frozen)
     except TypeError:  # an argument that cannot be a key: asked anew each time
@@ -109,7 +111,7 @@ def judge(trace: Trace, primitive: str, args: Mapping[str, Any]) -> Verdict:
 @deep
 def taken(trace: Trace, primitive: str, args: Mapping[str, Any]) -> Trace:
     """The trace with the step, evaluated; the same one each time. A refused step raises."""
-    frozen = _frozen(args)
+    frozen = frozen_args(args)
     try:
         return _taken(trace, primitive, frozen)[0]
     except TypeError:
@@ -119,11 +121,11 @@ def taken(trace: Trace, primitive: str, args: Mapping[str, Any]) -> Trace:
 Frozen = tuple[tuple[str, str, Any], ...]  # name, kind, value: `True` is not `1`
 
 
-def _frozen(args: Mapping[str, Any]) -> Frozen:
+def frozen_args(args: Mapping[str, Any]) -> Frozen:
     return tuple((k, type(v).__name__, tuple(v) if isinstance(v, list) else v) for k, v in args.items())
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=1024)
 def _taken(trace: Trace, primitive: str, frozen: Frozen) -> tuple[Trace, tuple[str, ...]]:
     """The trace with the step, and what the step warned of."""
     after = trace + Step(primitive, {k: v for k, _, v in frozen})
@@ -133,7 +135,7 @@ def _taken(trace: Trace, primitive: str, frozen: Frozen) -> tuple[Trace, tuple[s
     return after, tuple(str(w.message) for w in said)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def _judged(trace: Trace, primitive: str, frozen: Frozen) -> Verdict:
     args = {k: v for k, _, v in frozen}
     try:
@@ -162,16 +164,23 @@ def change(before: Trace, after: Trace) -> Verdict:
     """What became of the loops between two traces, whatever steps lie between."""
     old = _lowered(before, _marked(before.state))
     try:
-        new = _loops(after, _marked(after.state))
+        new = _loops(after, _marked(after.state), before)
     except LabError as e:
         return Verdict(ILLEGAL, e.message, e)
     known = {o.message for o in old.owed}
     owed = tuple(o for o in new.owed if o.message not in known)
     if owed:
         return Verdict(OWES, obligations=owed)
-    if new.text == old.text and new.text:
+    if _look_alike(old.program, new.program):
         return Verdict(NO_EFFECT, "the loops stay as they are")
     return _proved(old, new)
+
+
+def _look_alike(old: Program | None, new: Program | None) -> bool:
+    """Would a person see the same loops? Most programs differ before their text has to be made."""
+    if old is None or new is None or not same(old.entry.body, new.entry.body):
+        return False
+    return show_program(replace(old, notes=())) == show_program(replace(new, notes=()))
 
 
 def _proved(old: Lowered, new: Lowered) -> Verdict:
@@ -210,12 +219,17 @@ def _as_error(f: Finding) -> LabError:
 
 @dataclass(frozen=True)
 class Lowered:
-    """`text` is "" and `program` None where the loops could not be made."""
+    """`program` is None where the loops could not be made."""
 
-    text: str
     owed: tuple[LabError, ...]
     findings: tuple[Finding, ...]
     program: Program | None
+    nest: Nest | None = None
+    clean: Clean = field(default_factory=dict)  # nests of it in which the verifier found nothing
+
+
+NOTHING = Lowered((), (), None)
+REFUSING = replace(DEFAULT, disabled=frozenset({"partition_loops", "promote_registers", "remove_noop"}))  # these cannot
 
 
 @lru_cache(maxsize=64)
@@ -223,18 +237,20 @@ def _lowered(trace: Trace, by_passes: bool) -> Lowered:
     try:
         return _loops(trace, by_passes)
     except LabError as e:
-        return Lowered("", (e,), (), None)
+        return Lowered((e,), (), None)
 
 
 @lru_cache(maxsize=256)
-def _loops(trace: Trace, by_passes: bool) -> Lowered:
-    """The loops as text, what the schedule owes, and what the verifier says of a complete one."""
+def _loops(trace: Trace, by_passes: bool, before: Trace | None = None) -> Lowered:
+    """The loops, what the schedule owes, and what the verifier says of a complete one."""
     found: list[LabError] = []
-    program = pipeline.loops(trace.state, arguments(trace), problems=found)
+    old = _lowered(before, _marked(before.state)) if before is not None else NOTHING
+    program, nest = pipeline.after(old.nest, trace.state, arguments(trace), problems=found)
     if by_passes:
-        pipeline.run(program, pipeline.READABLE, problems=found)
-    findings = () if found else tuple(verify(program))
-    return Lowered(show_program(replace(program, notes=())), tuple(found), findings, program)
+        pipeline.run(program, pipeline.READABLE, REFUSING, problems=found)
+    clean: Clean = {}
+    findings = () if found else tuple(verify(program, clean, old.clean))
+    return Lowered(tuple(found), findings, program, nest, clean)
 
 
 def _marked(state: State) -> bool:

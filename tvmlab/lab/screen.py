@@ -20,7 +20,8 @@ QUIET = 2.0  # seconds without an act until the still copy in the notebook is wr
 SOON = 0.4  # until the packed history follows
 SLICE = 0.02  # seconds of work between two looks at what else there is to do
 VERDICTS = 0.08  # of verdicts: longer, so that the pictures that views ask for meanwhile come after them
-AHEAD = 16  # rows near the selection that are judged in idle moments
+AHEAD = 40  # rows near the selection that are judged in idle moments,
+ENOUGH = 1.0  # seconds of such moments: of a long schedule the nearest only
 PAUSE = 0.001  # seconds of such a look: what was sent leaves the kernel, by another thread of it
 CELLS: weakref.WeakValueDictionary[str, Screen] = weakref.WeakValueDictionary()  # by the cell it was last shown under
 
@@ -101,9 +102,15 @@ class Screen:
         Verdicts are kept (`face.verdict`): judged while nothing else is to do, they are there when asked for.
         """
         rows = [row["id"] for row in self.lab.frame["tree"]]
+        garbage.tidy()  # what was asked for is shown
         at = next((rows.index(i) for i in self.lab.selection if i in rows), 0)
-        for row in sorted(rows, key=lambda i: abs(rows.index(i) - at))[:AHEAD]:
-            yield from actions.actions_iter(self.lab.schedule, [row])
+        nearest = sorted(rows, key=lambda i: abs(rows.index(i) - at))[:AHEAD]
+        until = time.thread_time() + ENOUGH
+        for row in nearest:
+            for one in actions.actions_iter(self.lab.schedule, [row]):
+                if time.thread_time() > until:
+                    return
+                yield one
 
     def _story(self) -> None:
         """Look at every place of the history (after an edit all later ones are new), and send what there is to see."""

@@ -8,11 +8,26 @@ still depends on an outer loop is replaced by its upper bound, so that every ext
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..core.affine import Atom, Facts, Lin, lin, loads, nonneg, number, opaque, reads_memory, relax, to_expr, upper, var
+from ..core.affine import (
+    Atom,
+    Facts,
+    Lin,
+    lin,
+    loads,
+    mentions,
+    nonneg,
+    number,
+    opaque,
+    reads_memory,
+    relax,
+    to_expr,
+    upper,
+    var,
+)
 from ..core.build import binary, const
 from ..core.hooks import put
 from ..core.node import OPAQUE, Expr, IterVar, Range, Reduce, Var
@@ -22,6 +37,7 @@ from ..expr.intrin import TensorComputeOp
 from ..schedule import relations as rel
 from ..schedule.scopes import default_scope, is_virtual, rank, thread_key, thread_rank
 from ..schedule.state import Stage, State, is_input
+from . import kept
 from .normalise import Ready, normalise
 
 
@@ -56,23 +72,32 @@ def ranges(state: State) -> dict[IterVar, Range]:
 
 
 class Bounds:
-    """Domains of all stages of a normalised state, and the consumers met outside their producer's loop."""
+    """Domains of all stages of a normalised state, and the consumers met outside their producer's loop.
 
-    def __init__(self, ready: Ready) -> None:
+    `old`: those of a state that differs little, some of which may hold here too.
+    """
+
+    def __init__(self, ready: Ready, old: Bounds | None = None) -> None:
         self.ready = ready
+        self.old = old
         self.of: dict[int, Domain] = {}
         self.outside: list[tuple[Stage, Stage]] = []  # producers attached where these consumers are not
         self.private: dict[tuple[int, IterVar], tuple[Stage, Stage, IterVar]] = {}  # of threads they are outside of
         self.table = {s.index: s for s in ready.stages}
         self.reads: dict[int, list[tuple[Domain, Any]]] = {}  # of each producer: (consumer, indices), see `_reads`
+        self.reads_of: dict[int, Sequence[tuple[Any, Any]]] = {}  # of each consumer: (tensor, indices)
         self.scan_inits = {t for s in ready.stages for t in getattr(s.op, "init", ())}
         self.facts = Facts()
         for stage in reversed(ready.stages):
             if not is_input(stage):
                 self.of[stage.index] = made = self._domain(stage)
                 self._learn(made)
-                for tensor, indices in self._reads(stage):
+                unchanged = old is not None and kept.same_forms(made, old.of.get(stage.index))
+                reads = old.reads_of[stage.index] if old is not None and unchanged else tuple(self._reads(stage))
+                self.reads_of[stage.index] = reads
+                for tensor, indices in reads:
                     self.reads.setdefault(ready.home[tensor], []).append((made, indices))
+        self.old = None
 
     def _learn(self, d: Domain) -> None:
         for v, (lo, hi) in d.facts.ranges.items():
@@ -84,6 +109,9 @@ class Bounds:
     def _domain(self, stage: Stage) -> Domain:
         outer = self.path_to(stage)
         low, extent = self._roots(stage, outer)
+        before = kept.domain(self.old, self, stage, outer, low, extent)
+        if before is not None:
+            return before
         facts = self._outer_facts(outer)
         sizes = rel.extents(stage, extent, facts)
         made = Domain(stage, low, sizes, scope=self._scope(stage, outer))
@@ -300,21 +328,16 @@ def _single(x: Lin) -> Var | None:
 
 def _known(x: Lin, relaxed: list[Var]) -> bool:
     """A bound that no relaxed loop and nothing in memory decides."""
-    return not reads_memory(to_expr(x)) and not _depends(x, relaxed)
-
-
-def _depends(x: Lin, variables: list[Var]) -> bool:
-    wanted = set(map(id, variables))
-    from ..core.walk import walk
-
-    return any(id(v) in wanted for v in walk(to_expr(x)))
+    return not _mentions_any(x, dict.fromkeys(relaxed, 0)) and not (x.terms and reads_memory(to_expr(x)))
 
 
 def _ranged(x: Lin, facts: Facts) -> bool:
     """Does the form still depend on a loop?"""
-    from ..core.walk import walk
+    return _mentions_any(x, facts.order)
 
-    return any(v in facts.ranges for v in walk(to_expr(x)) if isinstance(v, Var))
+
+def _mentions_any(x: Lin, variables: Mapping[Any, int]) -> bool:
+    return any(mentions(atom, variables) for atom in x.terms)
 
 
 def _quotient_gap(x: Lin) -> Lin | None:

@@ -44,6 +44,7 @@ from ..expr.tensor import ComputeOp
 from ..schedule import relations as rel
 from ..schedule.scopes import is_virtual, rank, thread_key
 from ..schedule.state import Fuse, Stage, Transform, is_input
+from . import kept
 from .bounds import Bounds, Domain
 from .crossthread import cross_thread
 from .normalise import Ready
@@ -55,17 +56,29 @@ from .tensorize import tensorized
 
 def to_expr(x: Lin) -> Expr:
     """The form in the width of its variables."""
+    if not x.terms:
+        return form_expr(x)
     wide = any(isinstance(a, Var) and a.dtype == "int64" for a in x.terms)
     return form_expr(x, "int64" if wide else "int32")
 
 
 class Nest:
-    """Builds the statement of a whole schedule. `params`: tensors that are arguments -> their buffers."""
+    """Builds the statement of a whole schedule. `params`: tensors that are arguments -> their buffers.
+
+    `old`: of a schedule that differs little; what is the same is taken over from it.
+    """
 
     def __init__(
-        self, ready: Ready, bounds: Bounds, params: Mapping[Any, Buffer], keep_unit_loops: bool = False
+        self,
+        ready: Ready,
+        bounds: Bounds,
+        params: Mapping[Any, Buffer],
+        keep_unit_loops: bool = False,
+        old: Nest | None = None,
     ) -> None:
-        self.ready, self.bounds, self.params = ready, bounds, params
+        self.ready, self.bounds, self.params, self.old = ready, bounds, params, old
+        self.nests: dict[int, Stmt] = {}  # of each stage, with what is computed inside
+        self.leaves: dict[int, Stmt] = {}  # of each stage, what its innermost loop does
         self.keep_unit_loops = keep_unit_loops
         self.buffers: dict[Any, Buffer] = dict(params)
         self.has_loads = Holds(lambda e: type(e) is Load)
@@ -107,7 +120,8 @@ class Nest:
                 shape = stage.layout.extents(shape)
             extents = tuple(to_expr(x) for x in shape)
             strides = aligned(stage, extents)
-            self.buffers[t] = Buffer(identifier(t.name), extents, t.dtype, scope=d.scope, strides=strides)
+            made = Buffer(identifier(t.name), extents, t.dtype, scope=d.scope, strides=strides)
+            self.buffers[t] = kept.buffer(self.old.buffers.get(t) if self.old else None, made)
 
     # ------------------------------------------------------------ whole programs
 
@@ -115,6 +129,7 @@ class Nest:
         body: Stmt = NOP
         for stage in reversed(self.roots):
             body = self.realize(stage, body)
+        self.old = None  # not a chain of all schedules there were
         return body
 
     def realize(self, stage: Stage, body: Stmt) -> Stmt:
@@ -152,6 +167,11 @@ class Nest:
         return Call("window", tuple(to_expr(d.low[a]) for a in stage.op.axis), "int32", "intrin")
 
     def nest(self, stage: Stage, d: Domain) -> Stmt:
+        if not kept.nest(self.old, self, stage):
+            self.nests[stage.index] = self._nest(stage, d)
+        return self.nests[stage.index]
+
+    def _nest(self, stage: Stage, d: Domain) -> Stmt:
         if not isinstance(stage.op, ComputeOp):
             return SPECIAL[stage.op.kind](self, stage, d)
         bodies = self.ready.bodies[stage.index]
@@ -168,13 +188,22 @@ class Nest:
             return tensorized(self, stage, d, bodies)
         if isinstance(bodies[0], Reduce):
             return self.reduction(stage, d, bodies[0])
+        return self.wrap(stage, d, stage.leaves, self.leaf(stage, lambda: self.stores(stage, d, bodies)))
+
+    def leaf(self, stage: Stage, make: Callable[[], Stmt]) -> Stmt:
+        """What the innermost loop does, `make()` unless it is known."""
+        made = kept.leaf(self.old, self, stage)
+        self.leaves[stage.index] = made = make() if made is None else made
+        return made
+
+    def stores(self, stage: Stage, d: Domain, bodies: Sequence[Expr]) -> Stmt:
         guards = self.guards(stage, d, d.values, d.facts)
         facts = known(d.facts, guards)
         stores = [
             Store(self.buffers[t], self.target(t, d, d.values), self.value(b, d.env, facts), None, self.origin(stage))
             for t, b in zip(stage.op.outputs, bodies, strict=True)
         ]
-        return self.wrap(stage, d, stage.leaves, guarded(guards, together(stores)))
+        return guarded(guards, together(stores))
 
     def plain(self, stage: Stage, d: Domain, bodies: Sequence[Expr]) -> Stmt:
         """The nest without an intrinsic, and without threads that reduce together."""
@@ -192,13 +221,14 @@ class Nest:
         if on_threads and any(stage.mark(a).thread is not None for a in rest if a in reducing):
             return cross_thread(self, stage, d, r)
         init = self.init(stage, d, common, self.data_loops(stage, common), self.identity(stage, d, r))
-        main = self.wrap(stage, d, rest, self.update(stage, d, r))
+        main = self.wrap(stage, d, rest, self.leaf(stage, lambda: self.update(stage, d, r)))
         return self.wrap(stage, d, common, seq(init, main))
 
     def data_loops(self, stage: Stage, common: Sequence[IterVar]) -> list[IterVar]:
         """The loops of an init inside the common ones: the data leaves, and the data axes fused with a reduction."""
         reducing = rel.derived_from(stage, stage.op.reduce_axis)
-        found = [a for a in stage.leaves if a not in reducing and a not in common]
+        others = {*reducing, *common}
+        found = [a for a in stage.leaves if a not in others]
         for r in stage.relations:
             if isinstance(r, Fuse) and r.fused in reducing:
                 found += [a for a in (r.outer, r.inner) if a not in reducing]

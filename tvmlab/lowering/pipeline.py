@@ -17,7 +17,7 @@ from ..core.walk import free_variables, variables
 from ..expr.reduce import REDUCE_VARS
 from ..expr.tensor import ComputeOp, PlaceholderOp, Tensor, among
 from ..schedule.state import Split, Stage, State, is_input
-from . import passes
+from . import kept, passes
 from .bounds import Bounds
 from .config import DEFAULT, Config
 from .nest import Nest
@@ -60,10 +60,23 @@ def loops(
 
     What the schedule owes becomes notes of the program, and is appended to `problems`.
     """
+    return after(None, state, args, name, binds, config, problems)[0]
+
+
+def after(
+    old: Nest | None,
+    state: State,
+    args: Sequence[Any],
+    name: str = "main",
+    binds: Mapping[Any, Buffer] | None = None,
+    config: Config = DEFAULT,
+    problems: list[LabError] | None = None,
+) -> tuple[Program, Nest]:
+    """`loops` of a state that differs little from the one `old` is of, and the nest for those that come after it."""
     ready = normalise(state)
-    bounds = Bounds(ready)
-    params, buffers = parameters(state, args, binds or {})
-    nest = Nest(ready, bounds, buffers, config.keep_unit_loops)
+    bounds = Bounds(ready, old.bounds if old else None)
+    params, buffers = parameters(state, args, binds or {}, old.buffers if old else {})
+    nest = Nest(ready, bounds, buffers, config.keep_unit_loops, old)
     body = nest.build()
     owed = {str(o): o for o in (*of_bounds(bounds), *nest.problems)}
     if problems is not None:
@@ -71,13 +84,13 @@ def loops(
     notes = tuple(owed)
     sizes = tuple(v for v in _shape_variables(params) if v not in params)
     inputs = tuple(i for i, a in enumerate(args) if isinstance(a, Tensor) and isinstance(a.op, PlaceholderOp))
-    return Program((Function(name, params, body, sizes, (("inputs", inputs),)),), notes, ready.remarks)
+    return Program((Function(name, params, body, sizes, (("inputs", inputs),)),), notes, ready.remarks), nest
 
 
 def parameters(
-    state: State, args: Sequence[Any], binds: Mapping[Any, Buffer]
+    state: State, args: Sequence[Any], binds: Mapping[Any, Buffer], old: Mapping[Any, Buffer]
 ) -> tuple[tuple[Any, ...], dict[Any, Buffer]]:
-    """The function's parameters, and the buffer of each tensor among them."""
+    """The function's parameters, and the buffer of each tensor among them; one of `old` where it is the same."""
     params: list[Buffer | Var] = []
     buffers: dict[Any, Buffer] = {}
     if not isinstance(args, (list, tuple)):
@@ -95,7 +108,7 @@ def parameters(
             shape = current.shape
             if stage.layout is not None:
                 shape = stage.layout.shape(shape)
-            buffer = binds.get(a) or Buffer(identifier(a.name), tuple(shape), a.dtype)
+            buffer = binds.get(a) or kept.buffer(old.get(current), Buffer(identifier(a.name), tuple(shape), a.dtype))
             buffers[current] = buffer
             params.append(buffer)
         elif isinstance(a, (Buffer, Var)):

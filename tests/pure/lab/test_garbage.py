@@ -1,4 +1,4 @@
-"""Full garbage collections wait until nobody waits for the lab."""
+"""Garbage collections wait until nobody waits for the lab."""
 
 import gc
 
@@ -22,8 +22,8 @@ def settings():
 def test_while_the_lab_works_only_small_collections_are_done(settings):
     with garbage.put_off():
         with garbage.put_off():
-            assert gc.get_threshold() == (*settings[:2], garbage.NEVER)
-        assert gc.get_threshold() == (*settings[:2], garbage.NEVER) and gc.isenabled()
+            assert gc.get_threshold() == (settings[0], garbage.NEVER, garbage.NEVER)
+        assert gc.get_threshold() == (settings[0], garbage.NEVER, garbage.NEVER) and gc.isenabled()
     assert gc.get_threshold() == settings
 
 
@@ -32,6 +32,9 @@ def test_what_a_person_sets_meanwhile_stays():
         gc.set_threshold(500, 5, 5)
         raise ZeroDivisionError
     assert gc.get_threshold() == (500, 5, 5)
+    with garbage.put_off():
+        gc.set_threshold(600, 6)
+    assert gc.get_threshold() == (600, 6, 5)
 
 
 def test_the_collection_that_is_due_is_done_later_but_not_for_who_has_it_off():
@@ -47,13 +50,26 @@ def test_the_collection_that_is_due_is_done_later_but_not_for_who_has_it_off():
     assert full() == before + 1
 
 
+def test_young_objects_are_looked_through_when_that_is_due_and_not_for_who_has_it_off():
+    gc.set_threshold(700, 2, 1000)
+    young = lambda: gc.get_stats()[1]["collections"]  # noqa: E731
+    for on, done in ((False, 0), (True, 1)):
+        with garbage.put_off():
+            [gc.collect(0) for _ in range(4)]
+            (gc.enable if on else gc.disable)()
+            before = young()
+            garbage.tidy()
+            garbage.tidy()  # none is due any more
+        assert young() == before + done
+
+
 def test_work_that_can_wait_is_done_so(settings):
     X = te.placeholder((4,), name="X")
     lab = Lab(te.create_schedule(te.compute((4,), lambda i: X[i], name="Y").op))
     seen = []
     lab.later("look", 9, lambda: seen.append(gc.get_threshold()))
     lab.later._run("look")
-    assert seen == [(*settings[:2], garbage.NEVER)] and gc.get_threshold() == settings
+    assert seen == [(settings[0], garbage.NEVER, garbage.NEVER)] and gc.get_threshold() == settings
 
 
 def test_an_observer_finds_and_changes_the_settings_as_they_are(settings):
@@ -101,5 +117,5 @@ def test_a_request_of_a_widget_is_answered_so(settings):
     seen = []
     lab.widget._answer = lambda request: seen.append(gc.get_threshold()) or {}
     lab.widget._received(None, {"seq": 1}, [])
-    assert seen == [(*settings[:2], garbage.NEVER)] and gc.get_threshold() == settings
+    assert seen == [(settings[0], garbage.NEVER, garbage.NEVER)] and gc.get_threshold() == settings
     lab.close()

@@ -177,7 +177,7 @@ def to_expr(x: Lin, dtype: str = "int32") -> Expr:
             else:
                 total = Bin("+" if positive else "-", total, scaled, dtype)
     if total is None:
-        return build.const(x.const, dtype)
+        return Const(x.const, dtype) if dtype == "int32" else build.const(x.const, dtype)
     return Bin("+", total, Const(x.const, dtype), dtype) if x.const else total
 
 

@@ -26,7 +26,7 @@ from ...core.node import DATA, REDUCE, IterVar
 from ...schedule.guard import extent, name
 from ...schedule.state import Stage, State, is_compute
 from ...schedule.trace import Trace
-from ..verdict import ILLEGAL, REFUSALS, Verdict, change, taken
+from ..verdict import ILLEGAL, REFUSALS, Frozen, Verdict, change, frozen_args, taken
 
 PREFIX = "recipe:"
 Args = dict[str, Any]
@@ -135,7 +135,17 @@ def traces(trace: Trace, recipe: str, args: Mapping[str, Any]) -> list[Trace]:
 
 @deep
 def judge(trace: Trace, recipe: str, args: Mapping[str, Any]) -> Verdict:
-    """The verdict on a recipe as a whole: all its steps are tried on a copy."""
+    """The verdict on a recipe as a whole: all its steps are tried on a copy. Kept, as those of primitives are."""
+    frozen = frozen_args(args)
+    try:
+        return _judged(trace, recipe, frozen)
+    except TypeError:  # an argument that cannot be a key
+        return _judged.__wrapped__(trace, recipe, frozen)
+
+
+@lru_cache(maxsize=2048)
+def _judged(trace: Trace, recipe: str, frozen: Frozen) -> Verdict:
+    args = {k: v for k, _, v in frozen}
     try:
         made = traces(trace, recipe, args)
     except REFUSALS as e:
