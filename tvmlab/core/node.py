@@ -181,6 +181,7 @@ class Call(Expr):
     pure    a mathematical function (`exp`, `sqrt`, ...), `if_then_else(cond, a, b)` (lazy), `likely(cond)`
     intrin  a built-in with an effect or a meaning of its own (`access_ptr`, `prefetch`, ...)
     extern  a C symbol        packed  a registered Python function
+    launch  a kernel, by name: grid x, y, z, block x, y, z, then its arguments
     """
 
     name: str

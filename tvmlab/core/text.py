@@ -171,6 +171,9 @@ def _call(p: Printer, e: Call) -> tuple[str, int]:
         n = ndim.value  # type: ignore[attr-defined]
         shape, strides = (", ".join(p.expr(x) for x in part) for part in (numbers[:n], numbers[n:]))
         return f"view({p.expr(data)}, offset={p.expr(offset)}, shape=[{shape}], strides=[{strides}])", ATOM
+    if e.kind == "launch":
+        grid, block, given = (", ".join(map(p.expr, part)) for part in (e.args[:3], e.args[3:6], e.args[6:]))
+        return f"{e.name}[({grid}), ({block})]({given})", ATOM
     if e.kind in ("extern", "packed"):
         return f"{e.kind}({', '.join([repr(e.name), *[p.expr(a) for a in e.args]])})", ATOM
     args = e.args[:4] if name == "access_ptr" else e.args
