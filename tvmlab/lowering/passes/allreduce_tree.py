@@ -8,7 +8,6 @@
         red[tx] = A[tx]
         barrier("shared")
         if tx < 2: red[tx] = red[tx] + red[tx + 4]      # what is beyond a power of two
-        barrier("shared")
         if tx < 2: red[tx] = red[tx] + red[tx + 2]      # then half of the threads, a quarter ...
         barrier("shared")
         if tx < 1: red[tx] = red[tx] + red[tx + 1]
@@ -52,11 +51,13 @@ def _tree(site: Site, scratch: Scratch) -> Stmt:
     rank = site.block.linear(site.over, site.index)  # among the threads of the group
     first = binary("*", site.block.linear(site.others, site.index), site.size)
     own = binary("+", first, rank)
-    steps = [SYNC] if site.stmt in scratch.reused else []
+    steps: list[Stmt] = [SYNC] if site.stmt in scratch.reused else []
     steps += [given(site, lambda values: _stores(red, own, values)), SYNC]
-    for active, distance in folds(site.size):
-        other = binary("+", own, distance)
-        steps += [If(binary("<", rank, active), _fold(site, red, own, other)), SYNC]
+    plan = folds(site.size)
+    for (active, distance), (_, following) in zip(plan, [*plan[1:], (0, 0)], strict=True):
+        steps.append(If(binary("<", rank, active), _fold(site, red, own, binary("+", own, distance))))
+        if active > following:  # the next step reads from there on what others wrote in this one
+            steps.append(SYNC)
     return seq(*steps, _stores(site.stmt.buffers, const(0), _read(red, first)))
 
 
