@@ -169,7 +169,7 @@ class Kernel:
         if not self.memory:
             return self.top
         body: Stmt = self.visit(self.top.body)
-        for b in reversed(self.scratch.buffers.values()):
+        for b in reversed(list(self.scratch.buffers.values())):
             body = Alloc(b, body)
         return replace(self.top, body=body)
 

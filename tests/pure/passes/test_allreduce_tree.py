@@ -135,8 +135,8 @@ def test_a_row_of_threads_by_hand():
 
 def test_tags_that_no_loop_around_names():
     """y stands elsewhere in the kernel: all its threads come here, and each needs a place of its own."""
-    a, c, total, d = buffer("A", 4), buffer("C", 3), buffer("total", 1, scope="local"), buffer("D", 3)
-    tx, ty, t2, y2 = ints("tx ty t2 y2")
+    a, c, total = buffer("A", 4), buffer("C", 3), buffer("total", 1, scope="local")
+    tx, ty, t2 = ints("tx ty t2")
     fold = AllReduce(_sum(), (load(a, tx),), const(True), (total,), (tx,))
     first = loop(tx, 4, fold, kind="thread", thread="threadIdx.x")
     out = when(t2.equal(0), store(c, ty, load(total, 0) + 0.0))

@@ -26,11 +26,11 @@ def virtual(s: For) -> bool:
 
 def syncs(s: Stmt | Expr) -> bool:
     """May a thread that runs `s` have to wait for others?"""
-    return any(isinstance(n, (Barrier, AllReduce)) or shuffles(n) or (isinstance(n, For) and virtual(n)) for n in walk(s))
+    return any(_waits(n) or (isinstance(n, For) and virtual(n)) for n in walk(s))
 
 
-def shuffles(n: object) -> bool:
-    return isinstance(n, Call) and n.name == "shuffle_xor"
+def _waits(n: object) -> bool:
+    return isinstance(n, (Barrier, AllReduce)) or (isinstance(n, Call) and n.name == "shuffle_xor")
 
 
 def thread_loop(w: Writer, s: For, body: Body) -> None:

@@ -1,8 +1,8 @@
 """Running the threads of a kernel in lock step from barrier to barrier; blocks one after another.
 
-A thread is a generator. It yields (kind, site, loops, payload) where it waits: at a "warp" or "block" barrier, or in
-a "shuffle" among the lanes of its warp or a "reduce" over threads, from which it is sent the result. Between two waits it runs alone; what others do in that
-time is ordered behind nothing, which is what the race checks (tasks.py) see.
+A thread is a generator. It yields (kind, site, loops, payload) where it waits: at a "warp" or "block" barrier, in a
+"shuffle" among the lanes of its warp or a "reduce" over threads, from which it is sent the result. Between two waits
+it runs alone; what others do in that time is ordered behind nothing, which is what the race checks (tasks.py) see.
 """
 
 from __future__ import annotations
