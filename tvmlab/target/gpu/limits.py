@@ -241,7 +241,7 @@ def occupancy(threads: int, registers: int, shared: int, model: Model) -> Occupa
 
 
 def _by_registers(warps: int, registers: int, model: Model) -> int:
-    """Each warp's registers lie in one part of the multiprocessor; a block must fit as if its warps filled all parts."""
+    """A warp has its registers in one part of the multiprocessor; a block must fit as if its warps filled all parts."""
     each = _up(registers * model.warp, model.register_unit)
     if registers > model.registers_thread or each * _up(warps, model.parts) > model.registers:
         return 0
