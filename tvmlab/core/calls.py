@@ -28,6 +28,8 @@ BUILTINS: dict[str, str] = {
     "prefetch": "(address): ask the cache for a line, a hint",
     "storage_sync": "(scope): all threads of the scope wait for each other",
     "isnullptr": "(handle): is the pointer null",
+    "shuffle_xor": "(value, mask, width): the value that lane `lane ^ mask` of the warp has, all of whose lanes come "
+    "here together. mask and width are numbers, 0 < mask < width, width a power of two up to 32",
 }
 
 # built-ins that stand for memory handed to a call: where their mask is (1: it is read, 2: it is written)

@@ -12,7 +12,7 @@ from typing import Any
 from ..core.error import BuildError
 from ..core.program import Program
 
-SHARED_FILES = {"base", "cabi", "clike", "pylike", "__init__"}
+SHARED_FILES = {"base", "cabi", "clike", "gpu", "pylike", "__init__"}
 
 # names of the classic stack -> the target that does it here
 ALIASES = {"c": "llvm", "cpu": "llvm", "stackvm": "interp"}
