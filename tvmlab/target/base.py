@@ -12,7 +12,7 @@ from typing import Any
 from ..core.error import BuildError
 from ..core.program import Program
 
-SHARED_FILES = {"base", "cabi", "clike", "pylike", "__init__"}
+SHARED_FILES = {"base", "cabi", "clike", "gpu", "pylike", "__init__"}
 
 # names of the classic stack -> the target that does it here
 ALIASES = {"c": "llvm", "cpu": "llvm", "stackvm": "interp"}
@@ -161,6 +161,9 @@ class Compiled:
     status            in that file it returns an int, 0 for success
     numbers           dtypes in which it takes scalars and sizes, if they are not the program's
     set_num_threads   callable(n)
+    device, host      of a program with kernels: its `gpu.DeviceCode`, and the function that launches them. `call` is
+                      then set by the Module, which knows devices
+    program           of one with kernels: what it was compiled from
     """
 
     call: Callable[[Sequence[Any], Sequence[Any]], None]
