@@ -13,10 +13,20 @@ from ..core.error import BuildError
 from ..core.program import Program
 
 SHARED_FILES = {"base", "cabi", "clike", "gpu", "pylike", "__init__"}
+<<<<<<< HEAD
+=======
+
+# targets that are not in a file of their own name
+FOLDERS = {"numba": "numba_cpu", "cuda": "numba_cuda"}
+_NAMES = {folder: name for name, folder in FOLDERS.items()}
+
+# what has kernels, whether it is there or not yet
+GPUS = {"cuda", "opencl", "metal", "rocm", "vulkan", "nvptx", "webgpu"}
+>>>>>>> devices
 
 # names of the classic stack -> the target that does it here
 ALIASES = {"c": "llvm", "cpu": "llvm", "stackvm": "interp"}
-NOT_YET = {"cuda", "opencl", "metal", "rocm", "vulkan", "nvptx", "webgpu", "hexagon", "ext_dev", "vdla", "aocl"}
+NOT_YET = {"opencl", "metal", "rocm", "vulkan", "nvptx", "webgpu", "hexagon", "ext_dev", "vdla", "aocl"}
 OPTIONS = {"mcpu": "cpu", "mattr": "features", "mtriple": "triple", "target": "triple", "num-threads": "threads"}
 
 # classic options that say nothing to CPU targets here: they are read over
@@ -61,7 +71,7 @@ class Target:
     @property
     def keys(self) -> list[str]:
         """Classic: the families a schedule may be chosen by."""
-        return ["cpu"] if self.name not in NOT_YET else [self.name, "gpu"]
+        return [self.name, "gpu"] if self.name in GPUS | NOT_YET else ["cpu"]
 
     @property
     def host(self) -> Target:
@@ -161,6 +171,9 @@ class Compiled:
     status            in that file it returns an int, 0 for success
     numbers           dtypes in which it takes scalars and sizes, if they are not the program's
     set_num_threads   callable(n)
+    device, host      of a program with kernels: its `gpu.DeviceCode`, and the function that launches them. `call` is
+                      then set by the Module, which knows devices
+    program           of one with kernels: what it was compiled from
     """
 
     call: Callable[[Sequence[Any], Sequence[Any]], None]
@@ -204,7 +217,7 @@ def names() -> tuple[str, ...]:
     """The targets that exist: the files of this folder."""
     here = Path(__file__).parent
     found = {p.stem for p in here.glob("*.py")} | {p.parent.name for p in here.glob("*/__init__.py")}
-    return tuple(sorted(n.removesuffix("_cpu") for n in found - SHARED_FILES))
+    return tuple(sorted(_NAMES.get(n, n) for n in found - SHARED_FILES))
 
 
 @cache
@@ -214,6 +227,5 @@ def get(name: str) -> TargetKind:
     if name not in names():
         hint = f"{name} is not there yet: bound loops lower and print, and run on `interp`" if name in NOT_YET else ""
         raise BuildError("unknown-target", f"there is no target `{name}`", legal=names(), hint=hint)
-    module = "numba_cpu" if name == "numba" else name
-    kind: TargetKind = import_module(f".{module}", __package__).TARGET
+    kind: TargetKind = import_module(f".{FOLDERS.get(name, name)}", __package__).TARGET
     return kind
