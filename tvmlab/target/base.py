@@ -13,8 +13,6 @@ from ..core.error import BuildError
 from ..core.program import Program
 
 SHARED_FILES = {"base", "cabi", "clike", "gpu", "pylike", "__init__"}
-<<<<<<< HEAD
-=======
 
 # targets that are not in a file of their own name
 FOLDERS = {"numba": "numba_cpu", "cuda": "numba_cuda"}
@@ -22,7 +20,6 @@ _NAMES = {folder: name for name, folder in FOLDERS.items()}
 
 # what has kernels, whether it is there or not yet
 GPUS = {"cuda", "opencl", "metal", "rocm", "vulkan", "nvptx", "webgpu"}
->>>>>>> devices
 
 # names of the classic stack -> the target that does it here
 ALIASES = {"c": "llvm", "cpu": "llvm", "stackvm": "interp"}
@@ -187,9 +184,9 @@ class Compiled:
 class TargetKind:
     """The record a target's file exports as TARGET.
 
-    `passes`: names of lowering passes after the shared ones. `source(program, target)`: the generated text.
-    `compile(program, target)`: something that runs. `scopes`: storage scopes it has. `refuses(program, target)`:
-    what it cannot run, as an error, or None.
+    `passes`: names of lowering passes after the shared ones; `leaves_out`: shared ones that do it no good.
+    `source(program, target)`: the generated text. `compile(program, target)`: something that runs. `scopes`: storage
+    scopes it has. `model`: of a device with kernels, the one whose limits hold (`gpu.limits`).
 
     For who reads: `title`, what the generated text is called ("": as the target); `syntax`, how its words are found
     (python, llvm, asm, c); `forms`, what else a compiled program can show without a long wait (`asm`); `own_text`:
@@ -201,6 +198,8 @@ class TargetKind:
     source: Callable[[Program, Target], str]
     compile: Callable[[Program, Target], Compiled]
     passes: tuple[str, ...] = ()
+    leaves_out: frozenset[str] = frozenset()
+    model: str = ""
     scopes: frozenset[str] = frozenset({"global", "local", "shared", "warp"})
     device: str = "cpu"
     title: str = ""
@@ -210,6 +209,10 @@ class TargetKind:
 
     def __str__(self) -> str:
         return self.name
+
+
+KERNELS = frozenset({"hoist_guards", "partition_loops", "promote_registers"})  # they make loops of a size that differs
+# from thread to thread, which no GPU compiler unrolls into registers
 
 
 @lru_cache(maxsize=1)

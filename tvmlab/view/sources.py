@@ -19,9 +19,10 @@ from ..core.error import BuildError, LabError
 from ..core.node import For
 from ..core.program import Program
 from ..core.text import program_lines
-from ..face.api import refuse_open
+from ..face.api import for_target, leaving_out, refuse_open
 from ..face.verdict import arguments
 from ..lowering import pipeline
+from ..lowering.config import DEFAULT
 from ..schedule.state import State
 from ..schedule.trace import Trace
 from ..target import Target, get, names
@@ -134,10 +135,11 @@ def refuse_long(text: str) -> None:
 def flat(trace: Trace, target: Target) -> Program:
     """The program as that target's generator takes it. Refused like a build: an open obligation, an illegal program."""
     found: list[LabError] = []
-    program = pipeline.readable(trace.state, arguments(trace), problems=found)
+    config = leaving_out(DEFAULT, target)
+    program = pipeline.readable(trace.state, arguments(trace), config=config, problems=found)
     refuse_open(program, found)
     verify.check(program)
-    return pipeline.run(program, (*pipeline.FLAT, *target.kind.passes))
+    return for_target(program, target, config)
 
 
 def _text(kind: Kind, lines: list[Line], note: str = "", error: Any = None) -> SourceText:

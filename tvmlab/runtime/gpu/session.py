@@ -25,6 +25,7 @@ class Session(ABC):
         self.params = {k.name: k.params for k in code.kernels}
         self.written: set[int] = set()
         self.names: dict[int, str] = {}
+        self.arguments = 0  # the slots of a call before all others
         self._told = ""
 
     @abstractmethod
@@ -86,6 +87,7 @@ def begin(
     _open.clear()
     session = make(place, code, report)
     session.names.update(enumerate(names))
+    session.arguments = len(arrays)
     for slot, a in enumerate(arrays):
         session.upload(slot, a)
     _open.append(session)
@@ -104,7 +106,7 @@ def go_on(commands: Sequence[Command], report: Report) -> float:
 def end() -> dict[int, Any]:
     """The arguments that were written; the memory is gone."""
     session = _open.pop()
-    return {slot: np.ascontiguousarray(session.read(slot)) for slot in sorted(session.written) if slot in session.names}
+    return {slot: np.ascontiguousarray(session.read(slot)) for slot in sorted(session.written) if slot < session.arguments}
 
 
 def again(commands: Sequence[Command], number: int, report: Report) -> float:
