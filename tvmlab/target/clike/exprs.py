@@ -236,8 +236,9 @@ def _let(p: CPrinter, e: Let) -> Printed:
     """A statement before this one where the value is needed anyway; put in place where it may not be evaluated."""
     if p.lazy:
         return p.printed(substitute(e.body, {e.var: e.value}))
-    p.define(e.var, e.value)
-    return p.printed(e.body)
+    v = Var(e.var.name, e.var.dtype)  # type: ignore[attr-defined]  # a new one: an expression may stand in two places
+    p.define(v, e.value)
+    return p.printed(substitute(e.body, {e.var: v}))
 
 
 EXPR: dict[type, Callable[[Any, Any], Printed]] = {

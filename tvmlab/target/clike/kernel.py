@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,8 +39,20 @@ def write(fn: Function, d: Dialect) -> Written:
     _indices(p, fn, launch)
     _shared(p, fn)
     p.stmt(fn.body)
-    head = d.kernel.format(name=kernel_name(fn), params=", ".join(params), bounds=_bounds(d, launch))
-    return Written((f"{re.sub('  +', ' ', head)} {{", *p.lines, "}"), frozenset(p.wanted), frozenset(p.used))
+    head = d.kernel.format(name=kernel_name(fn), params=_in_lines(params), bounds=_bounds(d, launch))
+    return Written((f"{head} {{", *p.lines, "}"), frozenset(p.wanted), frozenset(p.used))
+
+
+def _in_lines(params: list[str]) -> str:
+    """Parameters on the line of the name if they are few, else in lines of about 100 letters."""
+    if sum(map(len, params)) <= 60:
+        return ", ".join(params)
+    lines = [""]
+    for x in params:
+        if len(lines[-1]) + len(x) > 100:
+            lines.append("")
+        lines[-1] += f"{x}, "
+    return "\n    " + "\n    ".join([x.rstrip() for x in lines]).rstrip(",")
 
 
 def _params(p: CPrinter, fn: Function) -> list[str]:

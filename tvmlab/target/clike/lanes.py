@@ -219,7 +219,7 @@ def _in_parts(p: CPrinter, s: Store, count: int) -> bool:
     if not width or s.mask is not None or not _adjacent(s) or _reads_itself(s) or _has_variables(p, s.value):
         return False
     first = _part(s, 0, width)
-    if not _direct(p, first, width) or not any(_vector_loads(p, first.value, width)):
+    if not _direct(p, first, width) or next(_vector_loads(p, first.value, width), None) is None:
         return False
     for start in range(0, count, width):
         store(p, _part(s, start, width))
@@ -246,13 +246,13 @@ def _whole(p: CPrinter, s: Store, count: int) -> bool:
     """Print the store as one of a vector, if the language can; False where it cannot."""
     if s.mask is not None or not _direct(p, s, count):
         return False
-    loads = {x: x for x in _vector_loads(p, s.value, count)}
+    loads = list(dict.fromkeys(_vector_loads(p, s.value, count)))
     if not loads and not isinstance(s.value, Broadcast):
         return False
     text = _native(p, s.value) if p.d.vector_arithmetic else None
-    if text is None and type(s.value) is Load and s.value in loads:
+    if text is None and type(s.value) is Load and loads:
         text = load_text(p, s.value)
-    p.emit(store_text(p, s, _assembled(p, s, count, list(loads)) if text is None else text))
+    p.emit(store_text(p, s, _assembled(p, s, count, loads) if text is None else text))
     return True
 
 
@@ -341,14 +341,11 @@ def _assembled(p: CPrinter, s: Store, count: int, loads: list[Load]) -> str:
     """Vectors are read whole, their components computed one by one, and put together."""
     read: dict[Any, tuple[Any, ...]] = {}
     for x in loads:
-        if not any(identical(x, other) and read.setdefault(x, parts) for other, parts in read.items()):
-            read[x] = _named(p, x, count)
-    lanes = []
-    for k in range(count):
-        value = scalar(p, _with_components(s.value, read, k), Const(k))
-        lanes.append(p.stored(s.buffer, value))
-    made = p.d.make_vector.format(vec=value_type(p, s.buffer.dtype, count), values=", ".join(lanes))
-    return made
+        again = next((parts for other, parts in read.items() if identical(x, other)), None)
+        read[x] = _named(p, x, count) if again is None else again
+    values = [scalar(p, _with_components(s.value, read, k), Const(k)) for k in range(count)]
+    texts = ", ".join([p.stored(s.buffer, v) for v in values])
+    return p.d.make_vector.format(vec=value_type(p, s.buffer.dtype, count), values=texts)
 
 
 def _named(p: CPrinter, x: Load, count: int) -> tuple[Any, ...]:

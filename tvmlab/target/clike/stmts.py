@@ -19,6 +19,7 @@ from ...core.node import (
     AllReduce,
     Attr,
     Barrier,
+    Bin,
     Call,
     Const,
     Evaluate,
@@ -33,7 +34,7 @@ from ...core.node import (
 )
 from ...core.program import loop_name
 from ...core.text import show
-from ...core.walk import constant, walk
+from ...core.walk import constant, identical, walk
 from ..pylike.exprs import pure_index
 from . import lanes
 
@@ -142,7 +143,22 @@ def _seq(p: CPrinter, s: Seq) -> None:
 def _store(p: CPrinter, s: Store) -> None:
     if lanes.lanes_of(s) > 1 or s.mask is not None:
         return lanes.store(p, s)
-    return p.store(s.buffer, s.indices[0], p.stored(s.buffer, s.value))
+    v = s.value
+    if _updates(p, s):
+        target = f"{p.array(s.buffer)}[{p.subscript(s.buffer, s.indices[0])}]"
+        return p.emit(f"{target} {v.op}= {p.value(v.b)};")  # type: ignore[attr-defined]
+    return p.store(s.buffer, s.indices[0], p.stored(s.buffer, v))
+
+
+def _updates(p: CPrinter, s: Store) -> bool:
+    """`C[i] = C[i] + ...`, of numbers whose sums C computes as they are."""
+    v = s.value
+    if not isinstance(v, Bin) or v.op not in ("+", "-", "*", "/") or not isinstance(v.a, Load):
+        return False
+    if v.a.buffer is not s.buffer or v.a.mask is not None or not identical(v.a.indices, s.indices):
+        return False
+    native = v.dtype in ("float32", "float64", "uint32", "uint64") or (v.dtype == "float16" and p.d.half == "native")
+    return native
 
 
 def _let(p: CPrinter, s: LetStmt) -> None:
