@@ -106,7 +106,8 @@ def go_on(commands: Sequence[Command], report: Report) -> float:
 def end() -> dict[int, Any]:
     """The arguments that were written; the memory is gone."""
     session = _open.pop()
-    return {slot: np.ascontiguousarray(session.read(slot)) for slot in sorted(session.written) if slot < session.arguments}
+    written = [slot for slot in sorted(session.written) if slot < session.arguments]
+    return {slot: np.ascontiguousarray(session.read(slot)) for slot in written}
 
 
 def again(commands: Sequence[Command], number: int, report: Report) -> float:
