@@ -23,7 +23,7 @@ from ..schedule.trace import Step, Trace, operations
 from . import sandbox
 from .asking import ask, moves
 from .group import GroupHandle
-from .source import caller, place, result_names
+from .source import caller, place, result_names, writer
 from .verdict import Moves, Verdict
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Schedule(Shown):
         sandbox.need_changeable(self.trial)
         frame = caller()
         bound = self.arguments(primitive, args, kwargs)
-        trace = self.trace + Step(primitive, bound, place(frame), result_names(frame))
+        trace = self.trace + Step(primitive, bound, place(frame), result_names(writer()))
         results = trace.results  # refused steps raise here, and leave the schedule as it was
         self.trace = trace
         if self.document is not None:

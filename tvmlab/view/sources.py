@@ -54,12 +54,16 @@ class Kind:
 _MADE: WeakKeyDictionary[State, dict[Any, SourceText]] = WeakKeyDictionary()
 
 
-def kinds() -> list[Kind]:
-    """What can be asked for: the loops first, then a kind per target, then the forms of compiled programs."""
+def kinds(beside: str = "") -> list[Kind]:
+    """What can be asked for: the loops first, then a kind per target, then the forms of compiled programs.
+
+    `beside`: only of targets that run the same schedules as this one, on CPUs or by kernels.
+    """
+    same = None if not beside else bool(get(beside).model)
     found, forms = [Kind("loops", "Loops")], []  # type: tuple[list[Kind], list[Kind]]
-    for name in reversed(names()):  # numba, which is read most, stands before llvm
+    for name in sorted(names(), key=_order):
         target = _available(name)
-        if target is None or not target.own_text:
+        if target is None or not target.own_text or same not in (None, bool(target.model)):
             continue
         found.append(Kind(name, target.title or name, name))
         for form in target.forms:
@@ -67,6 +71,12 @@ def kinds() -> list[Kind]:
             label = FORMS.get(form, form)
             forms.append(Kind(f"{name}.{form}" if taken else form, f"{label} ({name})" if taken else label, name, form))
     return [*found, *forms]
+
+
+def _order(name: str) -> tuple[bool, int]:
+    """CPUs first; of the others each before those that come before it: numba, which is read most, before llvm."""
+    target = _available(name)
+    return target is not None and bool(target.model), -names().index(name)
 
 
 def _available(name: str) -> TargetKind | None:
