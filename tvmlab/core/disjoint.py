@@ -185,8 +185,8 @@ class _Pair:
         rest = zero
         while True:
             pairs = sorted(self._pairs(rest), key=lambda p: abs(p[1]), reverse=True)
-            for x, c, gap in [p for p in pairs if key_of(p[0]) in self.known]:
-                rest = rest - gap * c
+            for p in [p for p in pairs if key_of(p[0]) in self.known]:
+                rest = rest - p[2] * p[1]
             pairs = [p for p in pairs if key_of(p[0]) not in self.known]
             found = next((p for p in pairs if self._small(rest - p[2] * p[1], abs(p[1]))), None)
             if found is None:
@@ -201,7 +201,7 @@ class _Pair:
             twin = self.renamed(Lin({atom: 1}, 0))
             if len(twin.terms) != 1 or twin.const:
                 continue
-            (other, k), = twin.terms.items()
+            ((other, k),) = twin.terms.items()
             if k == 1 and other != atom and x.terms.get(other) == -c:
                 yield atom, c, Lin({atom: 1}, 0) - twin
 
@@ -229,7 +229,7 @@ def _tightened(ranges: dict[Any, tuple[Lin, Lin]], guards: Iterable[Lin]) -> dic
     for g in guards:
         if len(g.terms) != 1:
             continue
-        (v, c), = g.terms.items()
+        ((v, c),) = g.terms.items()
         lo, hi = made.get(v, (None, None))
         if type(v) is not Var or lo is None or hi is None:
             continue
@@ -256,4 +256,4 @@ def _other_remainder(x: Lin) -> bool:
     if c != -k or any(type(atom) is Var or atom.op != "%" or atom.args[1].terms for atom in (p, q)):
         return False
     d, gap = p.args[1].const, p.args[0] - q.args[0]
-    return d == q.args[1].const and gap.is_const() and gap.const % d != 0
+    return bool(d == q.args[1].const and gap.is_const() and gap.const % d)

@@ -31,7 +31,7 @@ def is_thread_loop(s: Any) -> bool:
 class Kernel:
     """`thread`: tag -> its variable; `extents`: tag -> how many; `buffers`: handle -> buffer, of all that may be used.
 
-    `writes`: handles of what it writes.
+    `writes`: handles of what it writes; `threads`: the variables that tell the threads of a block apart.
     """
 
     loop: For
@@ -39,6 +39,7 @@ class Kernel:
     thread: dict[str, Var] = field(default_factory=dict)
     extents: dict[str, Expr] = field(default_factory=dict)
     writes: set[Any] = field(default_factory=set)
+    threads: frozenset[Var] = frozenset()
 
     def __post_init__(self) -> None:
         for x in walk(self.loop):
@@ -47,6 +48,8 @@ class Kernel:
             elif type(x) is Alloc:
                 self.buffers[x.buffer.data] = x.buffer
             self.writes.update(effects.written(x))
+        many = [t for t, n in self.extents.items() if t.startswith("threadIdx.") and constant(n) != 1]
+        self.threads = frozenset(self.thread[t] for t in many)
 
     def _extent(self, loop: For) -> None:
         old = self.extents.get(loop.thread)
@@ -54,15 +57,10 @@ class Kernel:
         same = old is None or affine.lin(old).key == affine.lin(loop.extent).key
         self.extents[loop.thread] = loop.extent if same or old is None else binary("max", old, loop.extent)
 
-    @property
-    def threads(self) -> list[Var]:
-        """The thread variables that tell the threads of a block apart."""
-        many = [t for t, n in self.extents.items() if t.startswith("threadIdx.") and constant(n) != 1]
-        return [self.thread[t] for t in many]
-
     def shared(self, warp: bool) -> set[Any]:
         """The memory that the threads of a block (of a warp) have in common and that the kernel writes."""
-        return {h for h in self.writes if h in self.buffers and _level(self.buffers[h]) == ("warp" if warp else "block")}
+        level = "warp" if warp else "block"
+        return {h for h in self.writes if h in self.buffers and _level(self.buffers[h]) == level}
 
     def is_whole(self, loop: For) -> bool:
         """Do all threads of the block enter this thread loop?"""
@@ -110,13 +108,15 @@ class Place:
 
     def of_thread(self, loop: For) -> Place:
         """Inside a thread loop."""
-        own: Expr = self.kernel.thread[loop.thread]
-        here = own if constant(loop.lo) == 0 else binary("+", loop.lo, own)
-        called = loop.var if constant(loop.lo) == 0 else binary("-", loop.var, loop.lo)
+        own = self.kernel.thread[loop.thread]
+        here: Expr = own if constant(loop.lo) == 0 else binary("+", loop.lo, own)
+        called: Expr = loop.var if constant(loop.lo) == 0 else binary("-", loop.var, loop.lo)
         made = replace(self, values={**self.values, loop.var: here}, back={**self.back, own: called})
         return made if self.kernel.is_whole(loop) else made.when(binary("<", own, loop.extent))
 
     def inside(self, loop: For) -> Place:
+        if affine.reads_memory(loop.lo) or affine.reads_memory(loop.extent):
+            return replace(self, unknown=self.unknown | {loop.var})
         facts = self.facts.with_loop(loop.var, self.expr(loop.lo), self.expr(loop.extent))
         return replace(self, facts=facts, fixed=(*self.fixed, loop.var))
 

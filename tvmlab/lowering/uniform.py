@@ -1,17 +1,17 @@
 """Barriers out of places that not all threads of a block reach.
 
-    if tx < n:                        if tx < n:
-        S[tx] = A[tx]                     S[tx] = A[tx]
-        barrier("shared")     ->      barrier("shared")
-        B[tx] = S[tx + 1]             if tx < n:
-                                          B[tx] = S[tx + 1]
+if tx < n:                        if tx < n:
+    S[tx] = A[tx]                     S[tx] = A[tx]
+    barrier("shared")     ->      barrier("shared")
+    B[tx] = S[tx + 1]             if tx < n:
+                                      B[tx] = S[tx + 1]
 
-    for i in range(min(4, n - tx)):       for i in range(min(4, n)):
-        S[tx] = A[tx, i]                      if i < min(4, n - tx):
-        barrier("shared")         ->              S[tx] = A[tx, i]
-        use(S)                                barrier("shared")
-                                              if i < min(4, n - tx):
-                                                  use(S)
+for i in range(min(4, n - tx)):       for i in range(min(4, n)):
+    S[tx] = A[tx, i]                      if i < min(4, n - tx):
+    barrier("shared")         ->              S[tx] = A[tx, i]
+    use(S)                                barrier("shared")
+                                          if i < min(4, n - tx):
+                                              use(S)
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..core import affine
 from ..core.affine import Lin
 from ..core.build import all_, binary
 from ..core.error import LabError
-from ..core.node import Alloc, Attr, Barrier, Expr, For, If, LetStmt, Seq, Stmt, Var, While
+from ..core.node import Alloc, Attr, Barrier, Expr, For, If, LetStmt, Seq, Stmt, While
 from ..core.text import show
 from ..core.walk import constant, map_children, replace, seq, substitute, walk
 from .blocks import Place
@@ -52,7 +52,7 @@ def _guarded(cond: Expr, s: Stmt, around: Stmt) -> Stmt:
     if t is Barrier:
         return s
     if not has_barrier(s):
-        likely = around.likely if type(around) is If else True  # type: ignore[attr-defined]
+        likely = around.likely if type(around) is If else True
         return If(cond, s, None, likely)
     if type(s) is Seq:
         return seq(*[_guarded(cond, x, around) for x in _runs(s.stmts)])
@@ -111,7 +111,3 @@ def refusal(buffer: str, stage: str, accesses: Sequence[str], e: CannotSplit) ->
         where=[f"inside   {head}", *accesses],
         hint=f"give {buffer} a part of its own for each thread (scope local), or compute it at a loop outside",
     )
-
-
-def free(v: Var, s: Stmt) -> bool:
-    return any(x is v for x in walk(s))

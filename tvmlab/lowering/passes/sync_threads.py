@@ -23,6 +23,7 @@ accesses need it.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,13 +57,20 @@ class Conflict:
 
     def __str__(self) -> str:
         later = f", in the next iteration of `{self.carried}`" if self.carried else ""
-        return f"other threads may touch the same elements of {self.buffer}: `{self.first}`, then `{self.second}`{later}"
+        both = f"`{self.first}`, then `{self.second}`{later}"
+        return f"other threads may touch the same elements of {self.buffer}: {both}"
 
 
 def sync_threads(program: Program, config: Config = DEFAULT) -> Program:
-    made = tuple(_function(fn) for fn in program.functions)
+    """A program that owes something else (its notes) keeps the barriers of its stages where others have no place."""
+    try:
+        made = tuple(_function(fn) for fn in program.functions)
+    except LabError:
+        if program.notes:
+            return program
+        raise
     same = all(a is b for a, b in zip(made, program.functions, strict=True))
-    return program if same else Program(made, program.notes, program.remarks, program.snapshots)
+    return program if same else dataclasses.replace(program, functions=made)
 
 
 def _function(fn: Function) -> Function:
@@ -199,7 +207,7 @@ class Placing:
                 "thread-race",
                 f"all threads of a block ({idle}) update the same element of {a.name}{of} at the same time",
                 where=[_head(a)],
-                legal=[f"bind an axis{of} to each of {idle}", f"compute {a.name} in a scope of its own: cache_write(..., 'local')"],
+                legal=[f"bind an axis{of} to each of {idle}", f"cache_write({a.name}, 'local')"],
             )
 
     def races(self, a: Access, b: Access, place: Place) -> bool:
@@ -209,9 +217,9 @@ class Placing:
         head = [*place.accesses(s.lo, s, self.wanted), *place.accesses(s.extent, s, self.wanted)]
         if is_thread_loop(s):  # that not all threads enter
             body = self.region(s.body, place.of_thread(s), None)
-            return Part(self.settled(s, body, s), body.first, body.last, False, body.why)
+            return Part(self.settled(s, body), body.first, body.last, False, body.why)
         body = self.region(s.body, place.inside(s), s)
-        made = s if body.stmt is s.body else replace(s, body=body.stmt)
+        made: Stmt = s if body.stmt is s.body else replace(s, body=body.stmt)
         varies = place.varies(s.lo) or place.varies(s.extent)
         if body.why and varies:
             made = self.split(lambda: for_all(s, body.stmt, place), body)
@@ -221,16 +229,15 @@ class Placing:
     def endless(self, s: While, place: Place) -> Part:
         head = place.accesses(s.cond, s, self.wanted)
         body = self.region(s.body, place, s)
-        made = self.settled(s, body, s)
         self.asked_again(head, body, place, s)
-        return Part(made, head + body.first, head + body.last, False)
+        return Part(self.settled(s, body), head + body.first, head + body.last, False)
 
     def asked_again(self, head: list[Access], body: Part, place: Place, s: While) -> None:
-        """The condition is asked again after each round."""
-        for a in body.last:
-            b = next((b for b in head if self.conflict(a, b, place.fixed, None) or self.conflict(b, a, place.fixed, None)), None)
-            if b is not None:
-                raise self.refused(Conflict(a.name, _head(a), _head(b)), a, CannotSplit(s, "each thread runs it as often as its condition says"))
+        """The condition is asked before and after each round, without a place for a barrier."""
+        clash = ((a, b) for a in body.last for b in head if self.conflict(a, b, place.fixed, None))
+        for a, b in clash:
+            e = CannotSplit(s, "each thread runs it as often as its condition says")
+            raise self.refused(Conflict(a.name, _head(a), _head(b), "while"), a, e)
 
     def branches(self, s: If, place: Place) -> Part:
         head = place.accesses(s.cond, s, self.wanted)
@@ -267,11 +274,10 @@ class Placing:
 
         return Part(self.split(split, Part(s, why=why)), first, last, sure, why)
 
-    def settled(self, s: Any, body: Part, at: Stmt) -> Stmt:
+    def settled(self, s: Stmt, body: Part) -> Stmt:
         """The statement as it is, if its body needs no barrier."""
         if body.why:
-            conflict, access = body.why[0]
-            raise self.refused(conflict, access, CannotSplit(at, "not every thread runs it, or as often as others"))
+            raise self.refused(*body.why[0], CannotSplit(s, "not every thread runs it, or as often as others"))
         return s
 
     def split(self, make: Any, body: Part) -> Stmt:
@@ -292,7 +298,9 @@ class Placing:
 class Round:
     """The parts of a sequence, which begins anew if it is the body of a loop."""
 
-    def __init__(self, placing: Placing, parts: Sequence[Part], fixed: tuple[Var, ...], loop: For | While | None) -> None:
+    def __init__(
+        self, placing: Placing, parts: Sequence[Part], fixed: tuple[Var, ...], loop: For | While | None
+    ) -> None:
         self.placing, self.parts, self.fixed, self.loop = placing, parts, fixed, loop
 
     def barriers(self) -> Found:
@@ -364,11 +372,8 @@ class Round:
         loop, fixed = self.loop, self.fixed
         if before and type(loop) is For:
             outside = tuple(v for v in fixed if v is not loop.var)
-            return self.placing.conflict(a, b, outside, self.carried(loop.var, far))
+            return self.placing.conflict(a, b, outside, Carried(loop.var, far))
         return self.placing.conflict(a, b, fixed, None)
-
-    def carried(self, v: Var, far: bool) -> Carried:
-        return Carried(v, far)
 
 
 def _together(parts: Sequence[Part], found: Found) -> tuple[list[Access], list[Access], bool]:
