@@ -3,9 +3,10 @@
     A[c*2 + ty//2, ty%2*4 + tx]    and    A[c'*2 + ty'//2, ty'%2*4 + tx']    (two threads, two iterations)
 
 The element is the same where, in every dimension, the difference of the indices is 0. From `2*(c - c') + (ty//2 -
-ty'//2) = 0` follows `c = c'` and `ty//2 = ty'//2`, since the rest spans less than 2; from the other dimension `ty%2 =
-ty'%2` and `tx = tx'`; from both quotient and remainder `ty = ty'`. What is equal is one symbol from there on. Where all
-thread variables are, the two threads are one: different ones never meet. Nor do they where a difference is never 0.
+ty'//2) = 0` follow `c - c' = 0` and `ty//2 - ty'//2 = 0`, since the latter is less than 2; from the other dimension
+`ty%2 = ty'%2` and `tx = tx'`; from both quotient and remainder `ty = ty'`. What is equal is one symbol from there on.
+Where all thread variables are, the two threads are one: different ones never meet. Nor do they where a difference is
+never 0.
 """
 
 from __future__ import annotations
@@ -59,6 +60,8 @@ def meet(a: Access, b: Access, threads: Iterable[Var], fixed: Collection[Var], c
         if pair.impossible():
             return False
         found = pair.told() - equal
+        if pair.never:
+            return False
         equal |= found
         if wanted <= equal:
             return False
@@ -159,68 +162,66 @@ class _Pair:
         return any(_never_zero(x, facts) for x in self.zero) or any(affine.nonneg(-g - 1, facts) for g in facts.guards)
 
     def told(self) -> set[Var]:
-        """The variables that are equal in both, since their element is."""
-        self.known: dict[Any, Any] = {}  # key of a variable or a digit -> it
-        self._only_values()
-        zero = {x.key: x for x in self.zero}
-        while True:
-            before = len(self.known), len(zero)
-            for x in list(zero.values()):
-                self._digits(x)
-            zero |= {x.key: x for x in self._numbers()}
-            if (len(self.known), len(zero)) == before:
-                break
-        return {x for x in self.known.values() if type(x) is Var}
+        """The variables that are equal in both, since their element is. `never`: found out that it is not."""
+        self.gaps: dict[
+            Any, tuple[Any, Any, int]
+        ] = {}  # keys of two atoms -> the atoms, and how much the first is more
+        zero: dict[Any, Lin] = {}  # the parts
+        whole: set[Any] = set()
+        todo = {x.key: x for x in self.zero}
+        while todo:
+            for x in todo.values():
+                self._split(x, zero)
+            whole |= todo.keys()
+            todo = {x.key: x for x in self._numbers({*zero, *whole}) if x.key not in whole}
+        self.never = any(_never_zero(x, self.facts) for x in zero.values())
+        pairs = [(p, q) for p, q, gap in self.gaps.values() if gap == 0]
+        variables = {p for p, q in pairs if type(p) is Var and self.same_variable.get(p) is q}
+        return variables | set(self._only_values())
 
-    def _only_values(self) -> None:
+    def _only_values(self) -> Iterable[Var]:
         """Variables that have one and the same value on both sides, as under `if tx == 0`."""
         for v, other in self.same_variable.items():
             ranges = [self.facts.ranges[x] for x in (v, other) if x in self.facts.ranges]
             ends = {x.const if x.is_const() else None for r in ranges for x in r}
             if len(ranges) == 2 and len(ends) == 1 and None not in ends:
-                self.known[id(v)] = v
+                yield v
 
-    def _digits(self, zero: Lin) -> None:
-        """c*(x - x') + rest = 0 and |rest| < c: x is x', and the rest is 0."""
-        rest = zero
-        while True:
-            pairs = sorted(self._pairs(rest), key=lambda p: abs(p[1]), reverse=True)
-            for p in [p for p in pairs if key_of(p[0]) in self.known]:
-                rest = rest - p[2] * p[1]
-            pairs = [p for p in pairs if key_of(p[0]) not in self.known]
-            found = next((p for p in pairs if self._small(rest - p[2] * p[1], abs(p[1]))), None)
-            if found is None:
-                return
-            x, c, gap = found
-            self.known[key_of(x)] = x
-            rest = rest - gap * c
-
-    def _pairs(self, x: Lin) -> Iterable[tuple[Any, int, Lin]]:
-        """(atom, c, atom - its renamed twin) for each c*atom - c*twin in the form."""
-        for atom, c in x.terms.items():
-            twin = self.renamed(Lin({atom: 1}, 0))
-            if len(twin.terms) != 1 or twin.const:
-                continue
-            ((other, k),) = twin.terms.items()
-            if k == 1 and other != atom and x.terms.get(other) == -c:
-                yield atom, c, Lin({atom: 1}, 0) - twin
+    def _split(self, x: Lin, zero: dict[Any, Lin]) -> None:
+        """c*y + rest = 0 and |rest| < c: then y = 0 and rest = 0. Enters the parts that cannot be split."""
+        if x.key in zero or not x.terms:
+            zero[x.key] = x
+            return
+        for c in sorted({abs(k) for k in x.terms.values()} - {1}, reverse=True):
+            inner = {atom: k for atom, k in x.terms.items() if k % c}
+            for const in (x.const % c, x.const % c - c):
+                if self._small(Lin(inner, const), c):
+                    outer = {atom: k // c for atom, k in x.terms.items() if not k % c}
+                    self._split(Lin(outer, (x.const - const) // c), zero)
+                    return self._split(Lin(inner, const), zero)
+        zero[x.key] = x
+        if sorted(x.terms.values()) == [-1, 1]:
+            p, q = sorted(x.terms, key=lambda atom: -x.terms[atom])
+            gap = -x.const
+            if type(q) is Var and self.same_variable.get(q) is p:
+                p, q, gap = q, p, -gap
+            self.gaps[frozenset((key_of(p), key_of(q)))] = p, q, gap
+        return None
 
     def _small(self, rest: Lin, c: int) -> bool:
         """|rest| < c, proved"""
         return affine.nonneg(-rest + (c - 1), self.facts) and affine.nonneg(rest + (c - 1), self.facts)
 
-    def _numbers(self) -> Iterable[Lin]:
-        """y - y' for each y whose y//d and y%d are known."""
-        for atom in list(self.known.values()):
-            if type(atom) is Var or atom.op != "//" or atom.args[1].terms:
+    def _numbers(self, zero: Collection[Any]) -> Iterable[Lin]:
+        """y - z - d*k for each y//d - z//d = k where y%d = z%d too."""
+        for p, q, gap in list(self.gaps.values()):
+            if type(p) is Var or type(q) is Var or p.op != "//" or q.op != "//" or p.args[1].key != q.args[1].key:
                 continue
-            y, d = atom.args
-            remainder = affine.floormod(y, d, self.a.facts)
-            if all(self._settled(x) for x in remainder.terms):
-                yield y - self.renamed(y)
-
-    def _settled(self, atom: Any) -> bool:
-        return key_of(atom) in self.known or not affine.mentions(atom, self.order)
+            (y, d), (z, _) = p.args, q.args
+            # under what is known a remainder may be written differently
+            rests = [affine.floormod(y, d, f) - affine.floormod(z, d, f) for f in (affine.NOTHING, self.facts)]
+            if any(x.key in zero or (-x).key in zero or not (x.terms or x.const) for x in rests):
+                yield y - z - d * gap
 
 
 def _tightened(ranges: dict[Any, tuple[Lin, Lin]], guards: Iterable[Lin]) -> dict[Any, tuple[Lin, Lin]]:

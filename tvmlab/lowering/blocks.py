@@ -13,7 +13,7 @@ from typing import Any
 from ..core import affine
 from ..core import dtype as dt
 from ..core.affine import Facts, Lin
-from ..core.build import binary, not_
+from ..core.build import binary, const, not_
 from ..core.disjoint import Access
 from ..core.node import Alloc, AllReduce, Buffer, Call, Const, Expr, For, LetStmt, Load, Node, Ramp, Stmt, Store, Var
 from ..core.walk import constant, substitute, walk
@@ -109,7 +109,8 @@ class Place:
     def of_thread(self, loop: For) -> Place:
         """Inside a thread loop."""
         own = self.kernel.thread[loop.thread]
-        here: Expr = own if constant(loop.lo) == 0 else binary("+", loop.lo, own)
+        index: Expr = const(0, own.dtype) if constant(self.kernel.extents[loop.thread]) == 1 else own
+        here = index if constant(loop.lo) == 0 else binary("+", loop.lo, index)
         called: Expr = loop.var if constant(loop.lo) == 0 else binary("-", loop.var, loop.lo)
         made = replace(self, values={**self.values, loop.var: here}, back={**self.back, own: called})
         return made if self.kernel.is_whole(loop) else made.when(binary("<", own, loop.extent))
