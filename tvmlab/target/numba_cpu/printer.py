@@ -401,6 +401,9 @@ def _call(p: NumbaPrinter, e: Call) -> Printed:
         return p.loose(e.args[0]), 0
     if e.name == "reinterpret":
         return p.reinterpret(e), ATOM
+    if e.name == "dot4":
+        p.operator()
+        return f"{p.helper('dot4')}({', '.join(p.loose(a) for a in e.args)})", ATOM
     if e.kind == "packed":
         return EXPR[Call](p, e)  # which refuses it
     name = libm_name(p, e) if e.kind == "extern" else e.name
