@@ -157,6 +157,10 @@ class NumbaPrinter(PyPrinter):
             if dt.element(source.dtype) != "uint16":
                 text = f"{self.make('bits_as_uint16', 'reinterpreter', 'types.uint16')}({text})"
             return f"{self.helper('from_half')}({text})"
+        lanes = dt.lanes(e.dtype)
+        if lanes != dt.lanes(source.dtype):
+            name = f"bits_as_{target}" + (f"x{lanes}" if lanes > 1 else "")
+            return f"{self.make(name, 'reinterpreter', f'types.{target}, {lanes}')}({text})"
         return f"{self.make(f'bits_as_{target}', 'reinterpreter', f'types.{target}')}({text})"
 
     # ------------------------------------------------------------ memory

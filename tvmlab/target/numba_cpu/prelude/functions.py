@@ -57,11 +57,12 @@ def caster(dtype):
     return cast
 
 
-def reinterpreter(dtype):
+def reinterpreter(dtype, lanes=0):
     @intrinsic
     def reinterpret(typingctx, value):
-        """The same bits as another type, of a number or of the lanes of a vector"""
-        kind = Vec(dtype, value.lanes) if isinstance(value, Vec) else dtype
+        """The same bits as another type, of a number or of the lanes of a vector, or as another number of lanes"""
+        count = lanes or getattr(value, "lanes", 1)
+        kind = Vec(dtype, count) if count > 1 else dtype
 
         def build(context, builder, sig, args):
             return builder.bitcast(args[0], context.get_value_type(sig.return_type))
