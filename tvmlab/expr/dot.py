@@ -3,6 +3,7 @@
     dot_16x4_u8s8    y[i] += sum over k in 0..4 of x[k]*w[i, k]     x: uint8, w: int8[16, 4], y: int32[16]
     dot_8x4_u8s8     the same of 8 lanes, for vectors of 256 bits
     interleave_4x16  y[i, k] = x[k, i]                              x: int8[4, 16], y: int8[16, 4]
+    interleave_4x8   the same of 8 columns
 
 Their statements are made of `dot4` and of plain vector arithmetic, so they mean the same on every target.
 """
@@ -59,5 +60,5 @@ def _word(row: Expr, k: int) -> Expr:
     return binary("<<", wide, cast(8 * k, wide.dtype)) if k else wide
 
 
-for _made in (*map(dot, LANES), interleave(16)):
+for _made in (*map(dot, LANES), *map(interleave, LANES)):
     register_intrin(_made)
