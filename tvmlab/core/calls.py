@@ -40,7 +40,7 @@ _FUNCTIONS: dict[str, Callable[..., Expr]] = {
     "abs": intrin.abs, "power": intrin.power, "pow": intrin.power, "shift_left": intrin.shift_left,
     "shift_right": intrin.shift_right, "bitwise_and": intrin.bitwise_and, "bitwise_or": intrin.bitwise_or,
     "bitwise_xor": intrin.bitwise_xor, "bitwise_not": intrin.bitwise_not,
-    "q_multiply_shift": intrin.q_multiply_shift,
+    "q_multiply_shift": intrin.q_multiply_shift, "dot4": intrin.dot4,
     "q_multiply_shift_per_axis": intrin.q_multiply_shift_per_axis, "if_then_else": if_then_else,
     "likely": intrin.likely,
     "tvm_if_then_else": if_then_else, "floor": intrin.floor, "ceil": intrin.ceil, "trunc": intrin.trunc,
