@@ -110,6 +110,9 @@ class _Default:
                 self.cost[i] = nodes
         for i in numbers:
             self.stage(self.state.stages[i])
+        for s in self.state.in_order:
+            if isinstance(s.op, ScanOp):
+                self.meet(s)
         return self.trace
 
     def begin_apart(self, scan: int) -> None:
@@ -139,7 +142,9 @@ class _Default:
     def untouched(self, s: Stage) -> bool:
         """Nothing is said of it, so nothing is lost."""
         said = s.relations or s.marks or s.scope or s.layout is not None or s.predicate is not None
-        return not said and self.state.attach_of(s).kind == "root" and not self.attached(s)
+        fetched = {t for x in self.state.in_order for m in x.marks.values() for t, _ in m.prefetches}
+        named = self.attached(s) or not fetched.isdisjoint(s.op.outputs)
+        return not said and not named and self.state.attach_of(s).kind == "root"
 
     def scanned(self, s: Stage) -> bool:
         return self.state.attach_of(s).kind == "scan"
@@ -156,17 +161,23 @@ class _Default:
     # ------------------------------------------------------------ what is shared out
 
     def stage(self, s: Stage) -> None:
-        at = self.state.attach_of(s)
-        if at.kind == "inline" and all(map(is_compute, self.state.consumers(s.op))):
+        if s.attach.kind == "inline" and all(map(is_compute, self.state.consumers(s.op))):
             return
-        if at.kind == "inline":  # what reads it is no expression: it has loops of its own
+        if s.attach.kind == "inline":  # what reads it is no expression: it has loops of its own
             self.take("compute_root", stage=s.index)
-        if self.inside(s):
-            if s.scope and (rank(s.scope) or 0) < PRIVATE:  # its threads share nothing: each computes all that it reads
-                self.take("set_scope", stage=s.index, scope="local")
-            return
-        if s.scope and rank(s.scope) != 0:  # kernels meet in global memory
+        inside = self.inside(s)
+        if inside and s.scope and (rank(s.scope) or 0) < PRIVATE:  # each thread computes all that it reads
+            self.take("set_scope", stage=s.index, scope="local")
+        if not inside:
+            self.meet(s)
+            self.share_out(self.state.stages[s.index])
+
+    def meet(self, s: Stage) -> None:
+        """Kernels meet in global memory."""
+        if s.scope and rank(s.scope) != 0:
             self.take("set_scope", stage=s.index, scope="global")
+
+    def share_out(self, s: Stage) -> None:
         leading = self.leading(s)
         if self.one_result(s, leading):
             self.reduced_together(s)
@@ -174,9 +185,8 @@ class _Default:
         if not leading:  # a loop of one iteration, for one thread
             self.bind(s.index, self.take("fuse", stage=s.index, axes=()), "threadIdx.x")
             return
+        factor = threads_for(product(self.state, leading))
         fused = leading[0] if len(leading) == 1 else self.take("fuse", stage=s.index, axes=tuple(leading))
-        count = product(self.state, leading)
-        factor = THREADS if count is None else min(THREADS, power_of_two(count))
         outer, inner = self.take("split", stage=s.index, parent=fused, factor=factor)
         self.bind(s.index, outer, "blockIdx.x")
         self.bind(s.index, inner, "threadIdx.x")
@@ -223,9 +233,8 @@ class _Default:
 
     def reduced_together(self, s: Stage) -> None:
         axes = tuple(a for a in s.leaves if a.iter_type == REDUCE)
-        count = product(self.state, axes)
+        factor = threads_for(product(self.state, axes))
         fused = axes[0] if len(axes) == 1 else self.take("fuse", stage=s.index, axes=axes)
-        factor = THREADS if count is None else min(THREADS, power_of_two(count))
         _, inner = self.take("split", stage=s.index, parent=fused, factor=factor)
         self.bind(s.index, inner, "threadIdx.x")
 
@@ -244,6 +253,6 @@ def product(state: State, axes: Any) -> int | None:
     return prod(map(int, counts)) if all(c.isdigit() for c in counts) else None
 
 
-def power_of_two(n: int) -> int:
-    """The smallest that is not less: of threads, so that a group of them can be halved."""
-    return 1 << max(0, n - 1).bit_length()
+def threads_for(n: int | None) -> int:
+    """As many as there are iterations, up to the size of a block: a power of two, so that they can be halved."""
+    return THREADS if n is None else min(THREADS, 1 << max(0, n - 1).bit_length())
