@@ -201,6 +201,20 @@ class Schedule(Shown):
         """The open obligations, and what else `build` would refuse."""
         return pipeline.problems(self.state)
 
+    def default(self, target: Any = None) -> Schedule:
+        """A default GPU schedule, as ordinary steps: each stage shared out to blocks of threads; returns the schedule.
+
+        For a schedule without thread axes. `target`: cuda, opencl, metal or interp; without one, that of the `with
+        Target(...)` block, or cuda. Refused: axes that are bound, `te.extern` without threads of its own.
+        """
+        from .defaults import default
+
+        sandbox.need_changeable(self.trial)
+        self.trace = default(self.trace, target, place(caller()))
+        if self.document is not None:
+            self.document.follow()
+        return self
+
     def lab(self, args: Sequence[Any] | None = None, **options: Any) -> Any:
         """The Schedule Lab around this schedule: what is done in it is done here, and the reverse."""
         around = hooks.find("lab", Schedule)
