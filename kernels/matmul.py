@@ -271,7 +271,8 @@ def tiled(s: Any, op: Any, rows: int = 64, columns: int = 64, depth: int = 16, e
 def _unrolled(stage: Any, rows: Any, columns: Any, wide: int) -> None:
     stage.unroll(rows)
     if wide > 1:
-        _, lane = stage.split(columns, factor=wide)
+        columns, lane = stage.split(columns, factor=wide)
+        stage.unroll(columns)
         stage.vectorize(lane)
     else:
         stage.unroll(columns)
