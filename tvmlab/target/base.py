@@ -16,7 +16,8 @@ SHARED_FILES = {"base", "cabi", "clike", "pylike", "__init__"}
 
 # names of the classic stack -> the target that does it here
 ALIASES = {"c": "llvm", "cpu": "llvm", "stackvm": "interp"}
-NOT_YET = {"cuda", "opencl", "metal", "rocm", "vulkan", "nvptx", "webgpu", "hexagon", "ext_dev", "vdla", "aocl"}
+NOT_YET = {"cuda", "rocm", "vulkan", "nvptx", "webgpu", "hexagon", "ext_dev", "vdla", "aocl"}
+GPUS = NOT_YET | {"opencl", "cuda_c", "metal"}
 OPTIONS = {"mcpu": "cpu", "mattr": "features", "mtriple": "triple", "target": "triple", "num-threads": "threads"}
 
 # classic options that say nothing to CPU targets here: they are read over
@@ -61,7 +62,7 @@ class Target:
     @property
     def keys(self) -> list[str]:
         """Classic: the families a schedule may be chosen by."""
-        return ["cpu"] if self.name not in NOT_YET else [self.name, "gpu"]
+        return ["cpu"] if self.name not in GPUS else [self.name, "gpu"]
 
     @property
     def host(self) -> Target:
@@ -180,7 +181,7 @@ class TargetKind:
 
     For who reads: `title`, what the generated text is called ("": as the target); `syntax`, how its words are found
     (python, llvm, asm, c); `forms`, what else a compiled program can show without a long wait (`asm`); `own_text`:
-    False where the text is just the loops.
+    False where the text is just the loops. `runs`: False where `compile` only says that the target is text.
     """
 
     name: str
@@ -194,6 +195,7 @@ class TargetKind:
     syntax: str = "c"
     forms: tuple[str, ...] = ()
     own_text: bool = True
+    runs: bool = True
 
     def __str__(self) -> str:
         return self.name

@@ -56,10 +56,8 @@ _MADE: WeakKeyDictionary[State, dict[Any, SourceText]] = WeakKeyDictionary()
 def kinds() -> list[Kind]:
     """What can be asked for: the loops first, then a kind per target, then the forms of compiled programs."""
     found, forms = [Kind("loops", "Loops")], []  # type: tuple[list[Kind], list[Kind]]
-    for name in reversed(names()):  # numba, which is read most, stands before llvm
-        target = _available(name)
-        if target is None or not target.own_text:
-            continue
+    there = [(name, kind) for name in reversed(names()) if (kind := _available(name)) is not None and kind.own_text]
+    for name, target in sorted(there, key=lambda x: x[1].device != "cpu"):  # numba, which is read most, stands first
         found.append(Kind(name, target.title or name, name))
         for form in target.forms:
             taken = any(k.name == form for k in forms)

@@ -21,7 +21,8 @@ def linked(text):
 
 def test_kinds_come_from_the_targets():
     assert [(k.name, k.label) for k in sources.kinds()] == [
-        ("loops", "Loops"), ("numba", "Python (Numba)"), ("llvm", "LLVM IR"), ("asm", "Assembly"),
+        ("loops", "Loops"), ("numba", "Python (Numba)"), ("llvm", "LLVM IR"), ("opencl", "OpenCL C"),
+        ("metal", "Metal"), ("cuda_c", "CUDA C++"), ("asm", "Assembly"),
     ]  # fmt: skip
 
 

@@ -84,4 +84,5 @@ TARGET = TargetKind(
     scopes=frozenset({"global", "local", "shared"}),
     device="opencl",
     title="OpenCL C",
+    runs=False,
 )
