@@ -2,8 +2,8 @@
 
     python -m tests.opencl.child < jobs > results       both pickled
 
-A job is (source, memory, launches): memory is {name: array}, a launch is (kernel, blocks, threads of a block, arguments),
-an argument is the name of memory or a NumPy number. A result is {name: array} after the launches, or an error's text.
+A job is (source, memory, launches): memory is {name: array}, a launch (kernel, blocks, threads of a block, arguments),
+an argument the name of memory or a NumPy number. A result is {name: array} after the launches, or an error's text.
 """
 
 import contextlib

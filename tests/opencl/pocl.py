@@ -52,8 +52,8 @@ def run(jobs, timeout=120):
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "tests.opencl.child"], input=pickle.dumps(jobs), capture_output=True, timeout=timeout,
-            cwd=ROOT, env=environment,
+            [sys.executable, "-m", "tests.opencl.child"], input=pickle.dumps(jobs), capture_output=True,
+            timeout=timeout, cwd=ROOT, env=environment,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return [f"no answer in {timeout} s"] * len(jobs)

@@ -19,11 +19,11 @@ FOLDERS = {"numba": "numba_cpu", "cuda": "numba_cuda"}
 _NAMES = {folder: name for name, folder in FOLDERS.items()}
 
 # what has kernels, whether it is there or not yet
-GPUS = {"cuda", "opencl", "metal", "rocm", "vulkan", "nvptx", "webgpu"}
+GPUS = {"cuda", "cuda_c", "opencl", "metal", "rocm", "vulkan", "nvptx", "webgpu"}
 
 # names of the classic stack -> the target that does it here
 ALIASES = {"c": "llvm", "cpu": "llvm", "stackvm": "interp"}
-NOT_YET = {"opencl", "metal", "rocm", "vulkan", "nvptx", "webgpu", "hexagon", "ext_dev", "vdla", "aocl"}
+NOT_YET = {"rocm", "vulkan", "nvptx", "webgpu", "hexagon", "ext_dev", "vdla", "aocl"}
 OPTIONS = {"mcpu": "cpu", "mattr": "features", "mtriple": "triple", "target": "triple", "num-threads": "threads"}
 
 # classic options that say nothing to CPU targets here: they are read over
@@ -190,7 +190,7 @@ class TargetKind:
 
     For who reads: `title`, what the generated text is called ("": as the target); `syntax`, how its words are found
     (python, llvm, asm, c); `forms`, what else a compiled program can show without a long wait (`asm`); `own_text`:
-    False where the text is just the loops.
+    False where the text is just the loops. `runs`: False where `compile` only says that the target is text.
     """
 
     name: str
@@ -206,6 +206,7 @@ class TargetKind:
     syntax: str = "c"
     forms: tuple[str, ...] = ()
     own_text: bool = True
+    runs: bool = True
 
     def __str__(self) -> str:
         return self.name

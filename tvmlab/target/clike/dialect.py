@@ -12,14 +12,15 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 KEYWORDS = frozenset(
-    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const const_cast constexpr "
-    "continue decltype default delete do double dynamic_cast else enum explicit export extern false final float for "
-    "friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private "
-    "protected public register reinterpret_cast restrict return short signed sizeof static static_assert static_cast "
-    "struct switch template this thread_local throw true try typedef typeid typename union unsigned using virtual void "
-    "volatile wchar_t while xor xor_eq main half uchar ushort uint ulong size_t ptrdiff_t global local constant private "
-    "kernel device threadgroup thread packed as_type INFINITY NAN NULL MAXFLOAT HUGE_VALF M_PI dim3 warpSize gridDim "
-    "blockDim blockIdx threadIdx metal vector simd popcount clz min max clamp abs select printf assert".split()
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const const_cast "
+    "constexpr continue decltype default delete do double dynamic_cast else enum explicit export extern false final "
+    "float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq "
+    "private protected public register reinterpret_cast restrict return short signed sizeof static static_assert "
+    "static_cast struct switch template this thread_local throw true try typedef typeid typename union unsigned "
+    "using virtual void volatile wchar_t while xor xor_eq main half uchar ushort uint ulong size_t ptrdiff_t global "
+    "local constant kernel device threadgroup thread packed as_type INFINITY NAN NULL MAXFLOAT HUGE_VALF M_PI dim3 "
+    "warpSize gridDim blockDim blockIdx threadIdx metal vector simd popcount clz min max clamp abs select printf "
+    "assert".split()
 )
 VECTORS = frozenset(
     f"{t}{n}" for t in ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "float", "double", "half")

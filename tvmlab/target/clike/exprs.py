@@ -17,7 +17,7 @@ from ...core.text import ATOM
 from ...core.walk import substitute
 from ..pylike.exprs import pure_index
 from . import maths
-from .maths import TERNARY, UNARY, Printed
+from .maths import UNARY, Printed
 from .ranges import limits, within
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """What the host does, for who reads: the launches of the kernels, as comments or as the function CUDA C++ has for them.
 
-    main_C[(3, 4, 1), (4, 4, 1)](A, B, C)     ->     main_C<<<dim3(3, 4, 1), dim3(4, 4, 1)>>>(A, B, C);
+main_C[(3, 4, 1), (4, 4, 1)](A, B, C)     ->     main_C<<<dim3(3, 4, 1), dim3(4, 4, 1)>>>(A, B, C);
 """
 
 from __future__ import annotations

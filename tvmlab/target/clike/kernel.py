@@ -8,7 +8,7 @@ from typing import Any
 from ...core import dtype as dt
 from ...core.deep import deep
 from ...core.error import BuildError
-from ...core.node import Alloc, Buffer, Const, Expr, For, Load, Ramp, Store
+from ...core.node import Alloc, Buffer, Const, Expr, For, Load, Ramp, Store, Var
 from ...core.program import Function
 from ...core.walk import constant, walk
 from .dialect import Dialect
@@ -64,10 +64,10 @@ def _params(p: CPrinter, fn: Function) -> list[str]:
     made = []
     for i, x in enumerate(fn.params):
         if isinstance(x, Buffer):
-            p.memory.add(x)
+            name = p.declare(x)
             const = "" if x.data in written else "const "
             p.exchanged |= x.data in written and x.data in read
-            made.append(p.d.pointer.format(const=const, type=p.memory_type(x), name=p.names(x), i=i))
+            made.append(p.d.pointer.format(const=const, type=p.memory_type(x), name=name, i=i))
         else:
             kind = p.d.types["uint8"] if x.dtype == "bool" else p.type_of(x.dtype)
             made.append(p.d.scalar.format(type=kind, name=p.names(x), i=i))
@@ -86,7 +86,8 @@ def _indices(p: CPrinter, fn: Function, launch: dict[str, Expr]) -> None:
             continue
         if loop.thread not in p.d.index:
             raise p.refuse(None, "thread-tag", f"has no threads `{loop.thread}`", legal=list(p.d.index))
-        name = p.names(loop.var)
+        first = loop.var if constant(loop.lo) == 0 else Var(loop.thread)
+        name = p.names(first)
         p.threads[loop.thread] = (name, launch.get(loop.thread, loop.extent))
     for tag in sorted(p.threads, key=list(p.d.index).index):
         p.emit(f"const int {p.threads[tag][0]} = {p.d.index[tag]};")
@@ -106,7 +107,8 @@ def _shared(p: CPrinter, fn: Function) -> None:
     if total > p.d.shared_limit:
         p.place = [f"{b.name}: {p.size(b) * dt.nbytes(b.dtype)} bytes" for b in found]
         raise p.refuse(
-            None, "shared-size", f"lets a block declare {p.d.shared_limit} bytes of shared memory; {fn.name} needs {total}",
+            None, "shared-size",
+            f"lets a block declare {p.d.shared_limit} bytes of shared memory; {fn.name} needs {total}",
             hint="split the axes of the block or of the reduction by smaller factors",
         )  # fmt: skip
 

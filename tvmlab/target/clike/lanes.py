@@ -143,8 +143,7 @@ def define(p: CPrinter, v: Any, value: Expr) -> None:
     """A vector variable is an array of its lanes."""
     count, kind = dt.lanes(value.dtype), dt.element(value.dtype)
     b = Buffer(v.name, (Const(count),), kind, scope="local")
-    p.memory.add(b)
-    p.emit(f"{p.memory_type(b)} {p.names(b)}[{count}];")
+    p.emit(f"{p.memory_type(b)} {p.declare(b)}[{count}];")
     each_lane(p, count, lambda k: p.store(b, k, p.stored(b, scalar(p, value, k))))
     p.vectors[v] = b
 
@@ -241,6 +240,7 @@ def _part(e: Any, start: int, width: int) -> Any:
     if "dtype" in made.FIELDS and dt.lanes(made.dtype) > 1:
         return replace(made, dtype=dt.vector(made.dtype, width))
     return made
+
 
 def _whole(p: CPrinter, s: Store, count: int) -> bool:
     """Print the store as one of a vector, if the language can; False where it cannot."""
@@ -365,4 +365,3 @@ def _with_components(e: Any, read: dict[Any, tuple[Any, ...]], k: int) -> Any:
     if type(e) is Load and e in read:
         return Broadcast(read[e][k], dt.lanes(e.dtype))
     return map_children(e, lambda c: _with_components(c, read, k))
-

@@ -11,7 +11,6 @@ from ...core.intrin import C_FUNCTIONS
 from ...core.node import Bin, Call, Cast, Const, Expr, Load, Var
 from ...core.text import ATOM
 from ..pylike.maths import COMPOSED
-from . import helpers
 
 if TYPE_CHECKING:
     from .printer import CPrinter

@@ -40,7 +40,8 @@ def ascii_name(name: str) -> str:
 class CPrinter:
     """Prints statements into `lines`; `wanted` collects the helpers that the text calls, as (what, dtype).
 
-    `memory`: buffers that exist here. `lazy`: inside a part that may not be evaluated, or is evaluated again and again.
+    `memory`: handles of the buffers that exist here. `lazy`: inside a part that may not be evaluated, or is evaluated
+    again and again.
     """
 
     def __init__(self, dialect: Dialect, taken: frozenset[str] = frozenset()) -> None:
@@ -50,7 +51,7 @@ class CPrinter:
         self.lines: list[str] = []
         self.wanted: set[tuple[str, str]] = set()
         self.used: set[str] = set()  # element dtypes
-        self.memory: set[Buffer] = set()
+        self.memory: set[Any] = set()
         self.depth = self.lazy = 0
         self.place: list[str] = []  # the loops around, for errors
         self.divergent: list[str] = []  # the conditions around that not all threads need share
@@ -149,17 +150,17 @@ class CPrinter:
     # ------------------------------------------------------------ memory
 
     def array(self, b: Any) -> str:
-        if b not in self.memory:
+        if b.data not in self.memory:
             raise BuildError("lost-buffer", f"the buffer `{b.name}` is used where it does not exist", where=self.place)
-        return self.names(b)
+        return self.names(b.data)
 
-    def subscript(self, b: Buffer, index: Expr) -> str:
+    def subscript(self, b: Buffer, index: Expr, level: int = 0) -> str:
         """Offsets of 64 bits where the buffer has, or may have, more elements than an int counts."""
         size = b.size
-        return self.index(index, 0, b.scope == "global" and (size is None or size >= 2**31))
+        return self.index(index, level, b.scope == "global" and (size is None or size >= 2**31))
 
     def pointer(self, b: Buffer, index: Expr) -> str:
-        name, at = self.array(b), self.subscript(b, index)
+        name, at = self.array(b), self.subscript(b, index, 9)
         return name if at == "0" else f"{name} + {at}"
 
     def holds_halves(self, b: Buffer) -> bool:
@@ -213,8 +214,9 @@ class CPrinter:
         if b.size is None:
             extents = ", ".join(map(show, b.owner.shape))
             raise self.refuse(
-                None, "kernel-memory", f"needs a number for the size of `{b.name}` in {b.scope} memory; it is ({extents})",
-                hint=f"split the axis that stage {b.name} is attached to by a number, so that the part of {b.name} that is "
+                None, "kernel-memory",
+                f"needs a number for the size of `{b.name}` in {b.scope} memory; it is ({extents})",
+                hint=f"attach stage {b.name} to an axis that was split by a number: then the part of {b.name} that is "
                 "needed inside has a constant size",
             )  # fmt: skip
         return b.size
@@ -224,6 +226,11 @@ class CPrinter:
         return f"{self.d.align} " if self.d.align and b.data in self.wide else ""
 
     # ------------------------------------------------------------ statements
+
+    def declare(self, b: Buffer) -> str:
+        """The name of memory that begins to exist."""
+        self.memory.add(b.data)
+        return self.names(b)
 
     def emit(self, text: str) -> None:
         self.lines.append("    " * self.depth + text)

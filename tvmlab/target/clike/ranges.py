@@ -35,8 +35,7 @@ class Ranges:
     def loop(self, s: For) -> None:
         """A loop's variable lies between its first value and the largest last one."""
         lo, extent = self.span(s.lo, True), self.span(s.extent, True)
-        low, high = limits(s.var.dtype)
-        self.bind(s.var, (lo[0], max(lo[0], min(high, lo[1] + extent[1] - 1))) if lo[0] >= low else (low, high))
+        self.bind(s.var, (lo[0], max(lo[0], min(limits(s.var.dtype)[1], lo[1] + extent[1] - 1))))
 
     def nonneg(self, e: Expr) -> bool:
         return self.span(e, True)[0] >= 0

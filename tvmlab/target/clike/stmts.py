@@ -173,13 +173,13 @@ def _let(p: CPrinter, s: LetStmt) -> None:
 def _alloc(p: CPrinter, s: Alloc) -> None:
     """Shared memory is declared at the top of the kernel, other memory where it stands."""
     b = s.buffer
-    p.memory.add(b)
+    name = p.declare(b)
     if b.scope == "local":
-        p.emit(f"{p.alignment(b)}{p.memory_type(b)} {p.names(b)}[{p.size(b)}];")
+        p.emit(f"{p.alignment(b)}{p.memory_type(b)} {name}[{p.size(b)}];")
     elif b.scope != "shared":
         raise p.refuse(
             None, "scope", f"has no memory of scope `{b.scope}`, where `{b.name}` is", legal=["shared", "local"],
-            hint="" if b.scope != "warp" else "memory of a warp is lowered to registers and shuffles before it is printed",
+            hint="" if b.scope != "warp" else "memory of a warp must be lowered to registers and shuffles first",
         )  # fmt: skip
     p.stmt(s.body)
 
@@ -192,8 +192,8 @@ def _barrier(p: CPrinter, s: Barrier) -> None:
     if p.divergent and scope == "shared":
         raise p.refuse(
             s, "divergent-barrier", f"would wait forever at this barrier: {p.divergent[-1]}",
-            hint="a barrier must stand where every thread of a block reaches it: bind all stages of the kernel to thread "
-            "axes of the same extent, or attach the stage that needs it outside of the condition",
+            hint="every thread of a block must reach a barrier: bind all stages of the kernel to thread axes of the same "
+            "extent, or attach the stage that needs the barrier outside of the condition",
         )  # fmt: skip
     p.emit(p.d.barriers["both"] if scope == "shared" and p.exchanged and "both" in p.d.barriers else text)
 

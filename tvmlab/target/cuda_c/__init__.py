@@ -103,4 +103,5 @@ TARGET = TargetKind(
     scopes=frozenset({"global", "local", "shared"}),
     device="cuda",
     title="CUDA C++",
+    runs=False,
 )

@@ -1,6 +1,6 @@
 """CUDA C++ through NVRTC, which needs no GPU: does it compile, and what does a kernel use?
 
-    check(text)  ->  {"main_C": Usage(registers=32, shared=1024, ...)}
+check(text)  ->  {"main_C": Usage(registers=32, shared=1024, ...)}
 """
 
 from __future__ import annotations
@@ -70,7 +70,9 @@ def _refused(text: str, message: str, arch: str) -> BuildError:
     for x in said:
         at = re.search(r"\((\d+)\)", x)
         lines += [x.strip(), f"    {rows[int(at[1]) - 1].strip()}"] if at and int(at[1]) <= len(rows) else [x.strip()]
-    return BuildError("cuda-compile", f"NVRTC does not take this text for {arch}", where=lines or message.splitlines()[:8])
+    return BuildError(
+        "cuda-compile", f"NVRTC does not take this text for {arch}", where=lines or message.splitlines()[:8]
+    )
 
 
 def usage(log: str) -> dict[str, Usage]:

@@ -42,7 +42,7 @@ DIALECT = Dialect(
         "nan:float32": "NAN", "inf:float32": "INFINITY", "-inf:float32": "-INFINITY", "nan:float16": "half(NAN)",
         "inf:float16": "half(INFINITY)", "-inf:float16": "half(-INFINITY)", "float16": "half({0})",
     },
-    widths={t: (2, 4) for t in TYPES},
+    widths=dict.fromkeys(TYPES, (2, 4)),
     vector_name="{type}{n}",
     make_vector="{vec}({values})",
     vector_load="*({space}const {vec}*)({p})",
@@ -83,4 +83,5 @@ TARGET = TargetKind(
     scopes=frozenset({"global", "local", "shared"}),
     device="metal",
     title="Metal",
+    runs=False,
 )

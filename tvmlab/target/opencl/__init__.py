@@ -101,4 +101,5 @@ TARGET = TargetKind(
     scopes=frozenset({"global", "local", "shared"}),
     device="opencl",
     title="OpenCL C",
+    runs=False,
 )
