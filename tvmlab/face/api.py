@@ -151,6 +151,15 @@ def build(
     return Module(program.entry, record, record.kind.compile(program, record))
 
 
+def readable(schedule: Schedule, args: Sequence[Any], name: str, config: Config) -> Program:
+    """The loops of a schedule that is complete; any other is refused as `build` refuses it."""
+    found: list[LabError] = []
+    program = _lowered(schedule, args, name, None, False, config, found)
+    refuse_open(program, found)
+    verify.check(program)
+    return program
+
+
 def leaving_out(config: Config, target: Target) -> Config:
     """Without the passes that do the target no good."""
     return replace(config, disabled=config.disabled | target.kind.leaves_out)

@@ -168,7 +168,7 @@ def _unbound(s: Store, loops: tuple[For, ...]) -> BuildError:
     return BuildError(
         "not-bound",
         f"{stage} would be computed on the host: no loop of it is bound to blocks or threads",
-        where=["    " * k + f"for {x.var.name} in {x.kind}({show(x.extent)}):" for k, x in enumerate(loops)]
+        where=["    " * k + show(x).splitlines()[0] for k, x in enumerate(loops)]
         + ["    " * len(loops) + show(s)],
         hint="add two lines, or let s.default(target) bind all that is left:\n    "
         + "\n    ".join(_lines(stage, loops)),

@@ -69,7 +69,7 @@ def source(program: Program, target: Target) -> str:
 
 
 def compile(program: Program, target: Target) -> Compiled:
-    raise only_text("metal", "compile it with Xcode's metal, or look at it")
+    return only_text("metal", source(program, target), "compile it with Xcode's metal, or look at it", ".metal")
 
 
 TARGET = TargetKind(
