@@ -21,7 +21,8 @@ def linked(text):
 
 def test_kinds_come_from_the_targets():
     assert [(k.name, k.label) for k in sources.kinds()] == [
-        ("loops", "Loops"), ("numba", "Python (Numba)"), ("llvm", "LLVM IR"), ("asm", "Assembly"),
+        ("loops", "Loops"), ("numba", "Python (Numba)"), ("llvm", "LLVM IR"), ("cuda", "Python (Numba CUDA)"),
+        ("asm", "Assembly"),
     ]  # fmt: skip
 
 
@@ -100,7 +101,7 @@ def test_a_compiler_that_fails_is_a_card(monkeypatch):
 
 
 def test_an_unknown_kind_names_those_there_are():
-    assert source(sketch.tiled().trace, "ptx")["error"]["legal"] == ["loops", "numba", "llvm", "asm"]
+    assert source(sketch.tiled().trace, "ptx")["error"]["legal"] == ["loops", "numba", "llvm", "cuda", "asm"]
 
 
 def test_long_texts_are_cut_and_say_so():

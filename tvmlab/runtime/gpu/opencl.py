@@ -66,8 +66,8 @@ def finish(report: Report) -> Any:
 def _devices() -> tuple[list[Any], list[tuple[Any, str]]]:
     import pyopencl as cl
 
-    kinds = (cl.device_type.GPU, cl.device_type.ACCELERATOR)
     found = [d for p in cl.get_platforms() for d in _of(p)]
+    kinds = (cl.device_type.GPU, cl.device_type.ACCELERATOR)
     found.sort(key=lambda d: next((i for i, k in enumerate(kinds) if d.type & k), len(kinds)))
     tried = [(d, _trouble(d)) for d in found]
     return [d for d, why in tried if not why], [(d, why) for d, why in tried if why]
@@ -290,5 +290,7 @@ class Session(session.Session):
 
 
 def number(value: Any, dtype: str) -> Any:
-    """A scalar argument, as wide as the kernel's parameter: a bool is one byte."""
+    """A scalar argument as the kernels take it: a bool is one byte, a float16 is rounded, and passed as a float."""
+    if dtype == "float16":
+        return np.float32(np.float16(value))
     return np.dtype("uint8" if dt.is_bool(dtype) else dtype).type(value)

@@ -18,12 +18,13 @@ Report = Callable[[Any], None]
 
 
 class Session(ABC):
-    """Memory of one call on one device. `written`: the slots that a launch may have changed."""
+    """Memory of one call on one device. `given`: the slots of its arguments; `written`: those a launch may have changed."""
 
     def __init__(self, code: DeviceCode, report: Report) -> None:
         self.code, self.report = code, report
         self.params = {k.name: k.params for k in code.kernels}
         self.written: set[int] = set()
+        self.given: set[int] = set()
         self.names: dict[int, str] = {}
         self._told = ""
 
@@ -86,6 +87,7 @@ def begin(
     _open.clear()
     session = make(place, code, report)
     session.names.update(enumerate(names))
+    session.given.update(range(len(arrays)))
     for slot, a in enumerate(arrays):
         session.upload(slot, a)
     _open.append(session)
@@ -104,7 +106,7 @@ def go_on(commands: Sequence[Command], report: Report) -> float:
 def end() -> dict[int, Any]:
     """The arguments that were written; the memory is gone."""
     session = _open.pop()
-    return {slot: np.ascontiguousarray(session.read(slot)) for slot in sorted(session.written) if slot in session.names}
+    return {slot: np.ascontiguousarray(session.read(slot)) for slot in sorted(session.written & session.given)}
 
 
 def again(commands: Sequence[Command], number: int, report: Report) -> float:
