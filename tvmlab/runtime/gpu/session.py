@@ -18,7 +18,7 @@ Report = Callable[[Any], None]
 
 
 class Session(ABC):
-    """Memory of one call on one device. `given`: the slots of its arguments; `written`: those a launch may have changed."""
+    """Memory of one call on one device. `given`: the slots of its arguments; `written`: what launches may change."""
 
     def __init__(self, code: DeviceCode, report: Report) -> None:
         self.code, self.report = code, report
