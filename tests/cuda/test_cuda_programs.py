@@ -55,7 +55,7 @@ def test_it_is_the_same_after_pickling_and_export(matmul, tmp_path):
     assert (c == 13).all()
     matmul.export(tmp_path / "m.py")
     assert (tmp_path / "m.py").read_text() == matmul.source
-    assert "main_C" in runpy.run_path(str(tmp_path / "m.py")) if matmul.compiled else True
+    assert "main_C" in runpy.run_path(str(tmp_path / "m.py"))  # it needs nothing of ours
     assert "writes Python" in refused(BuildError, lambda: matmul.export(tmp_path / "m.so"))
 
 
@@ -103,7 +103,7 @@ def test_functions(name, dtype):
 @pytest.mark.parametrize("dtype", ["int8", "int32", "uint16", "uint64"])
 def test_leading_zeros(dtype):
     x = np.array([0, 1, 2, 100, np.iinfo(dtype).max], dtype)
-    s, args = bound(len(x), lambda a, i: te.clz(a) if hasattr(te, "clz") else tvmlab.tir.clz(a), dtype)
+    s, args = bound(len(x), lambda a, i: tvmlab.tir.clz(a), dtype)
     got, wanted = np.zeros(len(x), args[-1].dtype), np.zeros(len(x), args[-1].dtype)
     tvmlab.build(s, args, "cuda")(x, got)
     tvmlab.build(s, args, "interp")(x, wanted)
@@ -149,8 +149,9 @@ def test_vectors_are_taken_lane_by_lane():
 def test_indices_read_from_memory_do_not_wrap():
     a, b = buffer("A", (300,), "uint8"), buffer("B", (600,), "int32")
     index = load(a, t).astype("int32") * 2 + 1
-    module([a, b], threads(store(b, index, t)))(np.full(300, 250, "uint8"), y := np.zeros(600, "int32"))
-    assert y[501] != 0 or y[501] == 31
+    y = np.full(600, -1, "int32")
+    module([a, b], threads(store(b, index, t), extent=1), block=(1, 1, 1))(np.full(300, 250, "uint8"), y)
+    assert y[501] == 0 and (np.delete(y, 501) == -1).all()
 
 
 def test_memory_of_two_kernels():
@@ -211,9 +212,7 @@ def wrong(*body, **options):
 
 def test_an_index_outside_an_array(simulator):
     said = wrong(store(B, t + 1, load(A, t)))
-    assert said.startswith(
-        "kernel `k` failed in the simulator: an index outside an array: tid=[31, 0, 0] ctaid=[0, 0, 0]"
-    )
+    assert said.startswith("kernel `k` failed in the simulator: an index outside an array: tid=[31, 0, 0] ")
     assert ":  B[t + 1] = A[t]" in said
     assert "index -1 is below zero" in wrong(store(B, t, load(A, t - 1)))
 
