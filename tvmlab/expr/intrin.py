@@ -269,9 +269,18 @@ def register_intrin(intrin: TensorIntrin, name: str = "") -> TensorIntrin:
     return intrin
 
 
-def registered() -> list[TensorIntrin]:
-    """The intrinsics that have names of their own, by name."""
-    return [_REGISTRY[name] for name in sorted(_REGISTRY)]
+def _known() -> dict[str, TensorIntrin]:
+    """The registry, with those that are there from the start (dot.py)."""
+    from . import dot  # noqa: F401 - it registers them
+
+    return _REGISTRY
+
+
+def registered(dtypes: Sequence[str] | None = None) -> list[TensorIntrin]:
+    """The intrinsics that have names of their own, by name. `dtypes`: only those whose outputs have these types."""
+    known = _known()
+    made = [known[name] for name in sorted(known)]
+    return [x for x in made if dtypes is None or [t.dtype for t in x.op.outputs] == list(dtypes)]
 
 
 def registered_name(intrin: TensorIntrin) -> str | None:
@@ -280,7 +289,7 @@ def registered_name(intrin: TensorIntrin) -> str | None:
 
 def get_intrin(name: str) -> TensorIntrin:
     """The registered intrinsic of that name; an unknown one answers with those that exist."""
-    if name not in _REGISTRY:
+    if name not in _known():
         known = sorted(_REGISTRY)
         raise ExpressionError(
             "unknown-intrin",

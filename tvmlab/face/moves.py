@@ -225,9 +225,10 @@ def _prefetch(c: Chosen) -> Made:
 def _tensorize(c: Chosen) -> Made:
     if c.axis is None:
         return _one_loop(c)
-    known = registered()
+    dtypes = [t.dtype for t in c.stage.op.outputs]
+    known = registered(dtypes)
     if not known:
-        return "no tensor intrinsic is registered; te.register_intrin(intrin, name) adds one"
+        return f"no tensor intrinsic for {', '.join(dtypes)} is registered; te.register_intrin(intrin, name) adds one"
     made = []
     for intrin in known:
         args = {"stage": c.stage.index, "var": c.axis, "tensor_intrin": intrin}

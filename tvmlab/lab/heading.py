@@ -67,6 +67,8 @@ def _target(name: str) -> payload.Target:
         kind = get(name)
     except (ImportError, BuildError) as e:
         return {"name": name, "label": name, "available": False, "why": str(e)}
+    if not kind.runs:
+        return {"name": name, "label": _label(name, kind), "available": False, "why": f"{name} is text: see the source"}
     return {"name": name, "label": _label(name, kind), "available": True, "why": ""}
 
 

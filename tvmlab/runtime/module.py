@@ -11,7 +11,7 @@ from typing import Any
 from ..core.error import BuildError, LabError, MissingName
 from ..core.program import Function, Program
 from ..core.text import to_html
-from ..target.base import ALIASES, Compiled, Target
+from ..target.base import ALIASES, Compiled, Target, get
 from ..target.base import names as target_names
 from . import bundle, load, measure
 from .array import address
@@ -258,7 +258,8 @@ def rebuild(lowered: Function | Program, target: Target, trace_hash: str = "") -
 def enabled(target: str) -> bool:
     """Can this installation build for a target of that name? (`"llvm -mcpu=..."` counts as llvm.)"""
     word = (str(target).split() or [""])[0]
-    return ALIASES.get(word, word) in target_names()
+    name = ALIASES.get(word, word)
+    return name in target_names() and get(name).runs
 
 
 def load_module(path: str | Path) -> Module:

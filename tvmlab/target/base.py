@@ -19,11 +19,11 @@ FOLDERS = {"numba": "numba_cpu", "cuda": "numba_cuda"}
 _NAMES = {folder: name for name, folder in FOLDERS.items()}
 
 # what has kernels, whether it is there or not yet
-GPUS = {"cuda", "opencl", "metal", "rocm", "vulkan", "nvptx", "webgpu"}
+GPUS = {"cuda", "cuda_c", "opencl", "metal", "rocm", "vulkan", "nvptx", "webgpu"}
 
 # names of the classic stack -> the target that does it here
 ALIASES = {"c": "llvm", "cpu": "llvm", "stackvm": "interp"}
-NOT_YET = {"opencl", "metal", "rocm", "vulkan", "nvptx", "webgpu", "hexagon", "ext_dev", "vdla", "aocl"}
+NOT_YET = {"rocm", "vulkan", "nvptx", "webgpu", "hexagon", "ext_dev", "vdla", "aocl"}
 OPTIONS = {"mcpu": "cpu", "mattr": "features", "mtriple": "triple", "target": "triple", "num-threads": "threads"}
 
 # classic options that say nothing to CPU targets here: they are read over
@@ -184,13 +184,13 @@ class Compiled:
 class TargetKind:
     """The record a target's file exports as TARGET.
 
-    `passes`: names of lowering passes after the shared ones. `source(program, target)`: the generated text.
-    `compile(program, target)`: something that runs. `scopes`: storage scopes it has. `refuses(program, target)`:
-    what it cannot run, as an error, or None.
+    `passes`: names of lowering passes after the shared ones; `leaves_out`: shared ones that do it no good.
+    `source(program, target)`: the generated text. `compile(program, target)`: something that runs. `scopes`: storage
+    scopes it has. `model`: of a device with kernels, the one whose limits hold (`gpu.limits`).
 
     For who reads: `title`, what the generated text is called ("": as the target); `syntax`, how its words are found
     (python, llvm, asm, c); `forms`, what else a compiled program can show without a long wait (`asm`); `own_text`:
-    False where the text is just the loops.
+    False where the text is just the loops. `runs`: False where `compile` only says that the target is text.
     """
 
     name: str
@@ -198,15 +198,22 @@ class TargetKind:
     source: Callable[[Program, Target], str]
     compile: Callable[[Program, Target], Compiled]
     passes: tuple[str, ...] = ()
+    leaves_out: frozenset[str] = frozenset()
+    model: str = ""
     scopes: frozenset[str] = frozenset({"global", "local", "shared", "warp"})
     device: str = "cpu"
     title: str = ""
     syntax: str = "c"
     forms: tuple[str, ...] = ()
     own_text: bool = True
+    runs: bool = True
 
     def __str__(self) -> str:
         return self.name
+
+
+KERNELS = frozenset({"hoist_guards", "partition_loops", "promote_registers"})  # they make loops of a size that differs
+# from thread to thread, which no GPU compiler unrolls into registers
 
 
 @lru_cache(maxsize=1)

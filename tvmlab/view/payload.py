@@ -289,7 +289,7 @@ class Table(TypedDict):
 
 
 class Picture(TypedDict):
-    kind: str  # graph, relations, metrics, roofline
+    kind: str  # graph, relations, metrics, roofline, parallel
     svg: str  # elements with data-id select
     table: Table
     about: str  # three sentences

@@ -16,7 +16,7 @@ import numpy as np
 from ...core import dtype as dt
 from ...core.error import BuildError
 from ...target.gpu.code import Command, DeviceCode, Launch
-from . import session
+from . import pocl, session
 from .errors import LaunchError
 from .session import Report
 
@@ -69,8 +69,14 @@ def _devices() -> tuple[list[Any], list[tuple[Any, str]]]:
     found = [d for p in cl.get_platforms() for d in _of(p)]
     kinds = (cl.device_type.GPU, cl.device_type.ACCELERATOR)
     found.sort(key=lambda d: next((i for i, k in enumerate(kinds) if d.type & k), len(kinds)))
-    tried = [(d, _trouble(d)) for d in found]
+    tried = [(d, _tried(d)) for d in found]
     return [d for d, why in tried if not why], [(d, why) for d, why in tried if why]
+
+
+def _tried(device: Any) -> str:
+    """What is wrong with it, after what can be done about it; "" if nothing is."""
+    why = _trouble(device)
+    return _trouble(device) if pocl.REFUSED in why and pocl.repair(device) else why
 
 
 def _trouble(device: Any) -> str:

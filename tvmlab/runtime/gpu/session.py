@@ -18,14 +18,14 @@ Report = Callable[[Any], None]
 
 
 class Session(ABC):
-    """Memory of one call on one device. `given`: the slots of its arguments; `written`: what launches may change."""
+    """Memory of one call on one device. `written`: the slots that a launch may have changed."""
 
     def __init__(self, code: DeviceCode, report: Report) -> None:
         self.code, self.report = code, report
         self.params = {k.name: k.params for k in code.kernels}
         self.written: set[int] = set()
-        self.given: set[int] = set()
         self.names: dict[int, str] = {}
+        self.arguments = 0  # the slots of a call before all others
         self._told = ""
 
     @abstractmethod
@@ -87,7 +87,7 @@ def begin(
     _open.clear()
     session = make(place, code, report)
     session.names.update(enumerate(names))
-    session.given.update(range(len(arrays)))
+    session.arguments = len(arrays)
     for slot, a in enumerate(arrays):
         session.upload(slot, a)
     _open.append(session)
@@ -106,7 +106,8 @@ def go_on(commands: Sequence[Command], report: Report) -> float:
 def end() -> dict[int, Any]:
     """The arguments that were written; the memory is gone."""
     session = _open.pop()
-    return {slot: np.ascontiguousarray(session.read(slot)) for slot in sorted(session.written & session.given)}
+    written = [slot for slot in sorted(session.written) if slot < session.arguments]
+    return {slot: np.ascontiguousarray(session.read(slot)) for slot in written}
 
 
 def again(commands: Sequence[Command], number: int, report: Report) -> float:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ...core.error import BuildError
 from ...core.program import Function, Program
-from ..base import Compiled, Target, TargetKind
+from ..base import KERNELS, Compiled, Target, TargetKind
 from ..gpu import DeviceCode, compiled, device_code
 from .lanes import scalarised
 from .printer import CudaPrinter
@@ -71,7 +71,9 @@ TARGET = TargetKind(
     about="Python source for Numba CUDA; without a GPU it runs in Numba's simulator",
     source=source,
     compile=compile,
-    passes=("split_host_device",),
+    passes=("allreduce_tree", "split_host_device"),
+    leaves_out=KERNELS,
+    model="sm_80",
     scopes=frozenset({"global", "shared", "local"}),
     device="cuda",
     title="Python (Numba CUDA)",

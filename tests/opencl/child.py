@@ -1,0 +1,52 @@
+"""Runs OpenCL kernels; in a process of its own, since a bad kernel takes Python with it.
+
+    python -m tests.opencl.child < jobs > results       both pickled
+
+A job is (source, memory, launches): memory is {name: array}, a launch (kernel, blocks, threads of a block, arguments),
+an argument the name of memory or a NumPy number. A result is {name: array} after the launches, or an error's text.
+"""
+
+import contextlib
+import os
+import pickle
+import sys
+
+import numpy as np
+
+
+def main() -> None:
+    jobs = pickle.load(sys.stdin.buffer)
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # compilers talk
+    import pyopencl as cl
+
+    context = cl.Context([cl.get_platforms()[0].get_devices()[0]])
+    queue = cl.CommandQueue(context)
+    results = []
+    for job in jobs:
+        try:
+            results.append(run(cl, context, queue, *job))
+        except Exception as e:
+            results.append(f"{type(e).__name__}: {e}")
+    pickle.dump(results, out)
+    out.flush()
+
+
+def run(cl, context, queue, source, memory, launches):
+    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+    held = {n: cl.Buffer(context, flags, hostbuf=np.ascontiguousarray(a)) for n, a in memory.items()}
+    with contextlib.redirect_stderr(None):
+        built = cl.Program(context, source).build(options=["-cl-std=CL1.2"])
+    for kernel, blocks, threads, arguments in launches:
+        everywhere = tuple(b * t for b, t in zip(blocks, threads, strict=True))
+        values = [held[a] if isinstance(a, str) else a for a in arguments]
+        getattr(built, kernel)(queue, everywhere, threads, *values)
+    done = {n: np.empty_like(a) for n, a in memory.items()}
+    for n, a in done.items():
+        cl.enqueue_copy(queue, a, held[n])
+    queue.finish()
+    return done
+
+
+if __name__ == "__main__":
+    main()

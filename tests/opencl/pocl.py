@@ -1,0 +1,109 @@
+"""Runs programs for OpenCL on the first platform there is (PoCL), as the host function says."""
+
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import tvmlab
+from tvmlab.core.node import Alloc, Bin, Buffer, Call, Const, Evaluate, For, If, LetStmt, Seq, Var
+from tvmlab.lowering import pipeline
+from tvmlab.target import Target, get
+
+ROOT = Path(__file__).parents[2]
+OPERATIONS = {
+    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b, "min": min, "max": max, "<": lambda a, b: a < b,
+}  # fmt: skip
+
+
+def split(schedule, args, target="opencl"):
+    """The program as the target's printer takes it."""
+    program = tvmlab.lower(schedule, args)
+    return pipeline.run(program, (*pipeline.FLAT, *get(target).passes))
+
+
+def text(schedule, args, target):
+    return get(target).source(split(schedule, args, target), Target(target))
+
+
+def job(program, arrays, numbers=()):
+    """What a child runs: the text, memory by name, the launches with their sizes worked out."""
+    host = program.entry
+    memory, values = {}, {}
+    given, rest = iter(arrays), iter(numbers)
+    for p in host.params:
+        if isinstance(p, Buffer):
+            memory[p.name] = values[p.data] = next(given).reshape(-1)
+            values[p.data] = p.name
+        else:
+            values[p] = next(rest)
+    values.update(zip(host.sizes, rest, strict=True))
+    launches = []
+    _host(host.body, values, memory, launches)
+    return get("opencl").source(program, Target("opencl")), memory, launches
+
+
+def run(jobs, timeout=120):
+    """The results of jobs; a string is an error. A child that dies or hangs is an error of all of them."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.opencl.child"], input=pickle.dumps(jobs), capture_output=True,
+            timeout=timeout, cwd=ROOT, env=environment,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return [f"no answer in {timeout} s"] * len(jobs)
+    if done.returncode:
+        return [f"the child ended with {done.returncode}: {done.stderr.decode(errors='replace')[-2000:]}"] * len(jobs)
+    return pickle.loads(done.stdout)
+
+
+def results(program, arrays, numbers=()):
+    """The arrays after one run, in their shapes."""
+    (found,) = run([job(program, arrays, numbers)])
+    assert not isinstance(found, str), found
+    names = [b.name for b in program.entry.buffers]
+    return [found[n].reshape(a.shape) for n, a in zip(names, arrays, strict=True)]
+
+
+def _host(s, values, memory, launches):
+    if isinstance(s, Seq):
+        for x in s.stmts:
+            _host(x, values, memory, launches)
+    elif isinstance(s, For):
+        lo = _value(s.lo, values)
+        for i in range(lo, lo + _value(s.extent, values)):
+            _host(s.body, {**values, s.var: i}, memory, launches)
+    elif isinstance(s, If):
+        chosen = s.then if _value(s.cond, values) else s.other
+        if chosen is not None:
+            _host(chosen, values, memory, launches)
+    elif isinstance(s, LetStmt):
+        _host(s.body, {**values, s.var: _value(s.value, values)}, memory, launches)
+    elif isinstance(s, Alloc):
+        size = _value(s.buffer.shape[0], values)
+        memory[s.buffer.name] = np.zeros(size, "uint8" if s.buffer.dtype == "bool" else s.buffer.dtype)
+        _host(s.body, {**values, s.buffer.data: s.buffer.name}, memory, launches)
+    else:
+        assert isinstance(s, Evaluate) and isinstance(s.value, Call) and s.value.kind == "launch", s
+        sizes = [_value(x, values) for x in s.value.args[:6]]
+        arguments = [values[x] if x.dtype == "handle" else _number(x, values) for x in s.value.args[6:]]
+        launches.append((s.value.name, tuple(sizes[:3]), tuple(sizes[3:]), arguments))
+
+
+def _number(x, values):
+    kind = {"bool": "uint8", "float16": "float32"}.get(x.dtype, x.dtype)
+    return np.dtype(kind).type(_value(x, values))
+
+
+def _value(e, values):
+    if isinstance(e, Const):
+        return e.value
+    if isinstance(e, Var):
+        return values[e]
+    assert isinstance(e, Bin), e
+    return OPERATIONS[e.op](_value(e.a, values), _value(e.b, values))

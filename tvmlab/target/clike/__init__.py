@@ -1,0 +1,54 @@
+"""Kernels as text of the C family: what OpenCL C, CUDA C++ and Metal share. A language is its differences, a Dialect.
+
+    __kernel void main_C(__global const float* restrict A, ...) {
+        const int tx = get_local_id(0);
+
+The text means what the program means, to the bit where C leaves something to the machine: divisions round down,
+integers wrap, a division by zero gives zero, `min` of a NaN and a number is the second. Where C's own operators differ
+a small function is printed with the kernels (helpers.py), and only then.
+"""
+
+from __future__ import annotations
+
+from ...core.error import BuildError
+from ...core.program import Function, Program
+from . import helpers, host
+from .dialect import Dialect
+from .kernel import kernel_name, kernels, write
+
+__all__ = ["Dialect", "kernel_name", "kernels", "only_text", "program_text", "write"]
+
+
+def program_text(program: Program, d: Dialect) -> str:
+    """The whole text: notes, what the language needs first, helpers, kernels, and what the host does.
+
+    Takes what `split_host_device` makes. Refused: a program without kernels, and what kernels cannot do.
+    """
+    found = kernels(d.name, program.functions)
+    written = [write(fn, d) for fn in found]
+    strict = any(dict(fn.attrs).get("fp") == "strict" for fn in program.functions)
+    used = {t for w in written for t in w.dtypes}
+    head = [*[f"// {note}" for note in d.notes], *d.head.splitlines()]
+    head += d.half_head.splitlines() if "float16" in used else []
+    head += d.float64_head.splitlines() if "float64" in used else []
+    head += d.strict_head.splitlines() if strict else []
+    parts = ["\n".join(head)] if head else []
+    parts += helpers.text(d, {h for w in written for h in w.helpers})
+    parts += ["\n".join(w.lines) for w in written]
+    hosts = [f for f in program.functions if f not in found]
+    parts += ["\n".join(_host(f, d)) for f in hosts]
+    return "\n\n".join(parts) + "\n"
+
+
+def _host(fn: Function, d: Dialect) -> list[str]:
+    if not d.host:
+        return host.comments(fn)
+    return [f"#ifndef {d.host}  // for who reads: the compiler of kernels leaves this out", *host.cuda(fn, d), "#endif"]
+
+
+def only_text(name: str, why: str) -> BuildError:
+    """What `compile` says of a target that nothing here runs."""
+    return BuildError(
+        "text-target", f"{name} is text: {why}", legal=["target opencl", "target interp"],
+        hint=f'the text: tvmlab.target.get("{name}").source(program, target), and in the lab under its name',
+    )  # fmt: skip

@@ -1,0 +1,134 @@
+"""A kernel function as text: its head, the indices of the thread, shared memory, the body."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...core import dtype as dt
+from ...core.deep import deep
+from ...core.error import BuildError
+from ...core.node import Alloc, Buffer, Const, Expr, For, Load, Ramp, Store, Var
+from ...core.program import Function
+from ...core.walk import constant, walk
+from .dialect import Dialect
+from .printer import CPrinter, ascii_name
+
+
+@dataclass(frozen=True)
+class Written:
+    """`helpers`: (what, dtype) of those called; `dtypes`: element types that occur."""
+
+    lines: tuple[str, ...]
+    helpers: frozenset[tuple[str, str]]
+    dtypes: frozenset[str]
+
+
+def kernel_name(fn: Function) -> str:
+    return ascii_name(fn.name)
+
+
+@deep
+def write(fn: Function, d: Dialect) -> Written:
+    """The text of one kernel, a function with the attribute `launch` (lowering/passes/split_host_device.py)."""
+    p = CPrinter(d)
+    p.names.taken.add(kernel_name(fn))
+    launch = dict(dict(fn.attrs).get("launch", ()))
+    params = _params(p, fn)
+    p.depth = 1
+    _indices(p, fn, launch)
+    _shared(p, fn)
+    p.stmt(fn.body)
+    head = d.kernel.format(name=kernel_name(fn), params=_in_lines(params), bounds=_bounds(d, launch))
+    return Written((f"{head} {{", *p.lines, "}"), frozenset(p.wanted), frozenset(p.used))
+
+
+def _in_lines(params: list[str]) -> str:
+    """Parameters on the line of the name if they are few, else in lines of about 100 letters."""
+    if sum(map(len, params)) <= 60:
+        return ", ".join(params)
+    lines = [""]
+    for x in params:
+        if len(lines[-1]) + len(x) > 100:
+            lines.append("")
+        lines[-1] += f"{x}, "
+    return "\n    " + "\n    ".join([x.rstrip() for x in lines]).rstrip(",")
+
+
+def _params(p: CPrinter, fn: Function) -> list[str]:
+    """Buffers that are only read are const; a bool argument is a byte."""
+    body = list(walk(fn.body))
+    written = {x.buffer.data for x in body if type(x) is Store} | _passed_on(body)
+    read = {x.buffer.data for x in body if type(x) is Load}
+    p.wide = {x.buffer.data for x in body if type(x) in (Load, Store) and type(x.indices[0]) is Ramp}  # type: ignore[attr-defined]
+    made = []
+    for i, x in enumerate(fn.params):
+        if isinstance(x, Buffer):
+            name = p.declare(x)
+            const = "" if x.data in written else "const "
+            p.exchanged |= x.data in written and x.data in read
+            made.append(p.d.pointer.format(const=const, type=p.memory_type(x), name=name, i=i))
+        else:
+            kind = p.d.types["uint8"] if x.dtype == "bool" else p.type_of(x.dtype)
+            made.append(p.d.scalar.format(type=kind, name=p.names(x), i=i))
+    return [*made, *p.d.builtin_params]
+
+
+def _passed_on(body: list[Any]) -> set[Any]:
+    """Handles that a call takes: what it does with the memory is not known."""
+    return {v for x in body if hasattr(x, "args") for v in x.args if getattr(v, "dtype", "") == "handle"}
+
+
+def _indices(p: CPrinter, fn: Function, launch: dict[str, Expr]) -> None:
+    """`const int tx = threadIdx.x;` for every axis, named after the first loop over it."""
+    for loop in walk(fn.body):
+        if not isinstance(loop, For) or loop.kind != "thread" or loop.thread in p.threads:
+            continue
+        if loop.thread not in p.d.index:
+            raise p.refuse(None, "thread-tag", f"has no threads `{loop.thread}`", legal=list(p.d.index))
+        first = loop.var if constant(loop.lo) == 0 else Var(loop.thread)
+        name = p.names(first)
+        p.threads[loop.thread] = (name, launch.get(loop.thread, loop.extent))
+    for tag in sorted(p.threads, key=list(p.d.index).index):
+        p.emit(f"const int {p.threads[tag][0]} = {p.d.index[tag]};")
+    p.own |= {
+        x.var for x in walk(fn.body) if isinstance(x, For) and x.kind == "thread" and x.thread.startswith("threadIdx")
+    }
+
+
+def _shared(p: CPrinter, fn: Function) -> None:
+    """All shared memory of the kernel, which a block has at once."""
+    found = [x.buffer for x in walk(fn.body) if isinstance(x, Alloc) and x.buffer.scope == "shared"]
+    total = 0
+    for b in found:
+        total += p.size(b) * dt.nbytes(b.dtype)
+        text = p.d.shared.format(type=p.memory_type(b), name=p.names(b), size=p.size(b), align=p.alignment(b))
+        p.emit(text)
+    if total > p.d.shared_limit:
+        p.place = [f"{b.name}: {p.size(b) * dt.nbytes(b.dtype)} bytes" for b in found]
+        raise p.refuse(
+            None, "shared-size",
+            f"lets a block declare {p.d.shared_limit} bytes of shared memory; {fn.name} needs {total}",
+            hint="split the axes of the block or of the reduction by smaller factors",
+        )  # fmt: skip
+
+
+def _bounds(d: Dialect, launch: dict[str, Expr]) -> str:
+    """The size of a block, where it is a number."""
+    sizes = [constant(launch.get(f"threadIdx.{a}", Const(1))) for a in "xyz"]
+    if None in sizes:
+        return ""
+    x, y, z = (int(n or 0) for n in sizes)
+    return d.bounds.format(x=x, y=y, z=z, n=x * y * z)
+
+
+def kernels(name: str, functions: tuple[Function, ...]) -> tuple[Function, ...]:
+    """The kernels of a program; one without any is refused."""
+    found = tuple(f for f in functions if dict(f.attrs).get("kernel"))
+    if not found:
+        raise BuildError(
+            "no-kernel",
+            f"the target `{name}` prints kernels, and this program has none: no axis is bound to blocks or threads",
+            legal=['s[C].bind(axis, te.thread_axis("blockIdx.x"))', 'te.thread_axis("threadIdx.x")'],
+        )
+    return found

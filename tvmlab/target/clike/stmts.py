@@ -1,0 +1,228 @@
+"""Statements of a kernel as C text, by type.
+
+A thread loop binds its variable to the thread's own index and, where more threads run than it has iterations, lets
+only those in that it has:
+
+    for tx in thread("threadIdx.x", 48):      ->      if (tx < 48) {
+        ...                                               ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ...core import dtype as dt
+from ...core.affine import lin
+from ...core.node import (
+    Alloc,
+    AllReduce,
+    Attr,
+    Barrier,
+    Bin,
+    Call,
+    Const,
+    Evaluate,
+    For,
+    If,
+    LetStmt,
+    Load,
+    Seq,
+    Store,
+    Var,
+    While,
+)
+from ...core.program import loop_name
+from ...core.text import show
+from ...core.walk import constant, identical, walk
+from ..pylike.exprs import pure_index
+from . import lanes
+
+if TYPE_CHECKING:
+    from .printer import CPrinter
+
+
+def _for(p: CPrinter, s: For) -> None:
+    head = show(s).splitlines()[0]
+    p.place.append("    " * len(p.place) + head)
+    if s.kind == "thread":
+        _thread(p, s)
+    elif s.kind == "vthread":
+        raise p.refuse(None, "vthread", f"runs no virtual threads: {loop_name(s)} must be lowered before it is printed")
+    else:
+        _loop(p, s)
+    p.place.pop()
+
+
+def _thread(p: CPrinter, s: For) -> None:
+    """The index is declared at the top of the kernel; here the thread's own iteration runs, if it has one."""
+    own, launched = p.threads[s.thread]
+    base = constant(s.lo) == 0
+    if base:
+        p.names.of[s.var] = own
+    whole = lin(s.extent).key == lin(launched).key and lin(s.extent).const == lin(launched).const
+    p.ranges.loop(s)
+    if whole and base:
+        return p.stmt(s.body)
+    condition = "" if whole else f"if ({own} < {p.index(s.extent)}) "
+    diverges = not whole and s.thread.startswith("threadIdx")
+    if diverges:
+        p.divergent.append(f"only {show(s.extent)} of {show(launched)} threads of {s.thread} run {loop_name(s)}")
+    p.emit(condition + "{")
+    p.depth += 1
+    if not base:
+        p.emit(f"const {p.type_of(s.var.dtype)} {p.names(s.var)} = {p.index(s.lo, 9)} + {own};")
+    p.stmt(s.body)
+    p.depth -= 1
+    p.emit("}")
+    if diverges:
+        p.divergent.pop()
+    if not base:
+        p.names.release(s.var)
+    return None
+
+
+def _loop(p: CPrinter, s: For) -> None:
+    lo, end = p.index(s.lo), _end(p, s)
+    p.ranges.loop(s)
+    name, kind = p.names(s.var), p.type_of(s.var.dtype)
+    if s.kind == "unrolled":
+        p.emit(p.d.unroll)
+    p.emit(f"for ({kind} {name} = {lo}; {name} < {end}; ++{name}) {{")
+    _nested(p, s.body, _varies(p, s.lo, s.extent) and f"not all threads run as many turns of {loop_name(s)}")
+    p.emit("}")
+    p.names.release(s.var)
+
+
+def _end(p: CPrinter, s: For) -> str:
+    """Where the loop ends; what memory holds is read once, as C would read it in every turn."""
+    end = s.extent if constant(s.lo) == 0 else s.lo + s.extent
+    if pure_index(end):
+        return p.index(end, 8)
+    v = Var(f"{s.var.name}_end", s.var.dtype)
+    p.define(v, end)
+    return p.names(v)
+
+
+def _varies(p: CPrinter, *parts: Any) -> bool:
+    """May it differ among the threads of a block? What shared and global memory holds at one place is the same."""
+    return any(
+        x in p.own if type(x) is Var else type(x) is Load and x.buffer.scope == "local" for e in parts for x in walk(e)
+    )
+
+
+def _nested(p: CPrinter, body: Any, why: str | bool) -> None:
+    if why:
+        p.divergent.append(str(why))
+    p.block(body)
+    if why:
+        p.divergent.pop()
+
+
+def _while(p: CPrinter, s: While) -> None:
+    p.emit(f"while ({p.lazily(s.cond)}) {{")
+    _nested(p, s.body, _varies(p, s.cond) and f"not all threads run as many turns of `while {show(s.cond)}`")
+    p.emit("}")
+
+
+def _if(p: CPrinter, s: If) -> None:
+    why = _varies(p, s.cond) and f"`{show(s.cond)}` does not hold for all threads"
+    p.emit(f"if ({p.condition(s.cond)}) {{")
+    _nested(p, s.then, why)
+    if s.other is not None:
+        p.emit("} else {")
+        _nested(p, s.other, why)
+    p.emit("}")
+
+
+def _seq(p: CPrinter, s: Seq) -> None:
+    for x in s.stmts:
+        p.stmt(x)
+
+
+def _store(p: CPrinter, s: Store) -> None:
+    if lanes.lanes_of(s) > 1 or s.mask is not None:
+        return lanes.store(p, s)
+    v = s.value
+    if _updates(p, s):
+        target = f"{p.array(s.buffer)}[{p.subscript(s.buffer, s.indices[0])}]"
+        return p.emit(f"{target} {v.op}= {p.value(v.b)};")  # type: ignore[attr-defined]
+    return p.store(s.buffer, s.indices[0], p.stored(s.buffer, v))
+
+
+def _updates(p: CPrinter, s: Store) -> bool:
+    """`C[i] = C[i] + ...`, of numbers whose sums C computes as they are."""
+    v = s.value
+    if not isinstance(v, Bin) or v.op not in ("+", "-", "*", "/") or not isinstance(v.a, Load):
+        return False
+    if v.a.buffer is not s.buffer or v.a.mask is not None or not identical(v.a.indices, s.indices):
+        return False
+    native = v.dtype in ("float32", "float64", "uint32", "uint64") or (v.dtype == "float16" and p.d.half == "native")
+    return native
+
+
+def _let(p: CPrinter, s: LetStmt) -> None:
+    if dt.lanes(s.value.dtype) > 1:
+        return lanes.let(p, s)
+    if _varies(p, s.value):
+        p.own.add(s.var)
+    p.define(s.var, s.value)
+    return p.stmt(s.body)
+
+
+def _alloc(p: CPrinter, s: Alloc) -> None:
+    """Shared memory is declared at the top of the kernel, other memory where it stands."""
+    b = s.buffer
+    name = p.declare(b)
+    if b.scope == "local":
+        p.emit(f"{p.alignment(b)}{p.memory_type(b)} {name}[{p.size(b)}];")
+    elif b.scope != "shared":
+        raise p.refuse(
+            None, "scope", f"has no memory of scope `{b.scope}`, where `{b.name}` is", legal=["shared", "local"],
+            hint="" if b.scope != "warp" else "memory of a warp must be lowered to registers and shuffles first",
+        )  # fmt: skip
+    p.stmt(s.body)
+
+
+def _barrier(p: CPrinter, s: Barrier) -> None:
+    scope = "warp" if s.scope.startswith("warp") else s.scope
+    text = p.d.barriers.get(scope)
+    if text is None:
+        raise p.refuse(s, "barrier-scope", f"has no barrier of scope `{s.scope}`", legal=list(p.d.barriers))
+    if p.divergent and scope == "shared":
+        raise p.refuse(
+            s, "divergent-barrier", f"would wait forever at this barrier: {p.divergent[-1]}",
+            hint="every thread of a block must reach a barrier: bind all stages of the kernel to thread axes of the same "
+            "extent, or attach the stage that needs the barrier outside of the condition",
+        )  # fmt: skip
+    p.emit(p.d.barriers["both"] if scope == "shared" and p.exchanged and "both" in p.d.barriers else text)
+
+
+def _all_reduce(p: CPrinter, s: AllReduce) -> None:
+    raise p.refuse(
+        s, "allreduce", "prints no cross-thread reduction: lower it first", hint="the pass is lower_allreduce"
+    )  # fmt: skip
+
+
+def _evaluate(p: CPrinter, s: Evaluate) -> None:
+    e = s.value
+    if isinstance(e, Const) or (isinstance(e, Call) and e.name == "prefetch"):
+        return  # a prefetch is a hint
+    if dt.lanes(e.dtype) > 1:
+        raise p.refuse(s, "vector-call", "calls no function of a vector for its effect")
+    p.emit(f"{p.value(e)};")
+
+
+STMT: dict[type, Callable[[Any, Any], None]] = {
+    For: _for,
+    While: _while,
+    If: _if,
+    Seq: _seq,
+    Store: _store,
+    Alloc: _alloc,
+    LetStmt: _let,
+    Attr: lambda p, s: p.stmt(s.body),
+    Barrier: _barrier,
+    AllReduce: _all_reduce,
+    Evaluate: _evaluate,
+}

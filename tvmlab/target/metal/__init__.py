@@ -1,0 +1,87 @@
+"""The Metal Shading Language: text for Apple's compiler; nothing here runs it.
+
+Metal has no float64. By default its compiler rewrites floating-point arithmetic (fast math): compile with
+`-fno-fast-math` where NaN, infinities and the order of operations matter.
+"""
+
+from __future__ import annotations
+
+from ...core.program import Program
+from ..base import KERNELS, Compiled, Target, TargetKind
+from ..clike import Dialect, only_text, program_text
+
+ONE = (
+    "exp exp2 exp10 log log2 log10 sqrt rsqrt sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh "
+    "floor ceil trunc round fabs isnan isinf isfinite"
+).split()
+TWO = "pow fmod atan2 copysign ldexp".split()
+TYPES = {
+    "bool": "bool", "int8": "char", "int16": "short", "int32": "int", "int64": "long", "uint8": "uchar",
+    "uint16": "ushort", "uint32": "uint", "uint64": "ulong", "float16": "half", "float32": "float",
+}  # fmt: skip
+
+DIALECT = Dialect(
+    name="metal",
+    title="Metal",
+    types=TYPES,
+    half="native",
+    int64_suffix="L",
+    index={f"{stem}Idx.{axis}": f"{stem}Idx.{axis}" for stem in ("block", "thread") for axis in "xyz"},
+    barriers={
+        "shared": "threadgroup_barrier(mem_flags::mem_threadgroup);",
+        "both": "threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device);",
+        "warp": "simdgroup_barrier(mem_flags::mem_threadgroup);",
+    },
+    functions={
+        **{f: f + "({0})" for f in ONE},
+        **{f: f + "({0}, {1})" for f in TWO},
+        "nearbyint": "rint({0})",
+        **{f"{f}:{t}": f + "({0})" for f in ("popcount", "clz") for t in ("uint32", "uint64")},
+    },
+    numbers={
+        "nan:float32": "NAN", "inf:float32": "INFINITY", "-inf:float32": "-INFINITY", "nan:float16": "half(NAN)",
+        "inf:float16": "half(INFINITY)", "-inf:float16": "half(-INFINITY)", "float16": "half({0})",
+    },
+    widths=dict.fromkeys(TYPES, (2, 4)),
+    vector_name="{type}{n}",
+    make_vector="{vec}({values})",
+    vector_load="*({space}const {vec}*)({p})",
+    vector_store="*({space}{vec}*)({p}) = {v};",
+    packed="packed_{type}{n}",
+    bitcast={"": "as_type<{type}>({v})"},
+    head="#include <metal_stdlib>\nusing namespace metal;",
+    function="static inline",
+    kernel="{bounds} kernel void {name}({params})",
+    bounds="[[max_total_threads_per_threadgroup({n})]]",
+    pointer="device {const}{type}* {name} [[buffer({i})]]",
+    scalar="constant {type}& {name} [[buffer({i})]]",
+    builtin_params=("uint3 blockIdx [[threadgroup_position_in_grid]]",
+                    "uint3 threadIdx [[thread_position_in_threadgroup]]"),
+    shared="threadgroup {type} {name}[{size}];",
+    shared_limit=32768,
+    spaces={"global": "device ", "shared": "threadgroup ", "local": "thread "},
+    strict_head="// compile with -fno-fast-math and -ffp-contract=off: each operation is to round by itself",
+)  # fmt: skip
+
+
+def source(program: Program, target: Target) -> str:
+    return program_text(program, DIALECT)
+
+
+def compile(program: Program, target: Target) -> Compiled:
+    raise only_text("metal", "compile it with Xcode's metal, or look at it")
+
+
+TARGET = TargetKind(
+    name="metal",
+    about="Metal kernels to read, and to compile on a Mac",
+    source=source,
+    compile=compile,
+    passes=("allreduce_tree", "split_host_device"),
+    leaves_out=KERNELS,
+    model="apple",
+    scopes=frozenset({"global", "local", "shared"}),
+    device="metal",
+    title="Metal",
+    runs=False,
+)
