@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -62,12 +63,16 @@ def finish(report: Report) -> Any:
 # ---------------------------------------------------------------- devices
 
 
+def _cl() -> Any:
+    return import_module("pyopencl")
+
+
 @cache
 def _devices() -> tuple[list[Any], list[tuple[Any, str]]]:
-    import pyopencl as cl
+    cl = _cl()
 
-    kinds = (cl.device_type.GPU, cl.device_type.ACCELERATOR)
     found = [d for p in cl.get_platforms() for d in _of(p)]
+    kinds = (cl.device_type.GPU, cl.device_type.ACCELERATOR)
     found.sort(key=lambda d: next((i for i, k in enumerate(kinds) if d.type & k), len(kinds)))
     tried = [(d, _tried(d)) for d in found]
     return [d for d, why in tried if not why], [(d, why) for d, why in tried if why]
@@ -81,7 +86,7 @@ def _tried(device: Any) -> str:
 
 def _trouble(device: Any) -> str:
     """What its compiler says to the simplest kernel; "" if it builds. One may not know this processor."""
-    import pyopencl as cl
+    cl = _cl()
 
     try:
         cl.Program(cl.Context([device]), PROBE).build(cache_dir=False)
@@ -92,7 +97,7 @@ def _trouble(device: Any) -> str:
 
 
 def _of(platform: Any) -> list[Any]:
-    import pyopencl as cl
+    cl = _cl()
 
     try:
         return list(platform.get_devices())
@@ -101,7 +106,7 @@ def _of(platform: Any) -> list[Any]:
 
 
 def _described(d: Any) -> dict[str, Any]:
-    import pyopencl as cl
+    cl = _cl()
 
     p = d.platform
     return {
@@ -116,7 +121,7 @@ def _described(d: Any) -> dict[str, Any]:
 
 @cache
 def _context(place: int) -> tuple[Any, Any, Any]:
-    import pyopencl as cl
+    cl = _cl()
 
     device = _devices()[0][place]
     context = cl.Context([device])
@@ -133,7 +138,7 @@ def kernel(place: int, code: DeviceCode, name: str) -> Any:
     """A kernel of a source, which is built once."""
     at = (place, code.key, name)
     if at not in _kernels:
-        import pyopencl as cl
+        cl = _cl()
 
         _kernels[at] = cl.Kernel(program(place, code), name)
     return _kernels[at]
@@ -147,7 +152,7 @@ def program(place: int, code: DeviceCode) -> Any:
 
 
 def _built(place: int, code: DeviceCode) -> Any:
-    import pyopencl as cl
+    cl = _cl()
 
     device, context, _ = _context(place)
     try:
@@ -199,7 +204,7 @@ class Session(session.Session):
         return cls(place, code, report)
 
     def upload(self, slot: int, array: Any) -> None:
-        import pyopencl as cl
+        cl = _cl()
 
         self.allocate(slot, array.nbytes)
         self.arrays[slot] = array
@@ -207,7 +212,7 @@ class Session(session.Session):
             cl.enqueue_copy(self.queue, self.memory[slot], array, is_blocking=True)
 
     def allocate(self, slot: int, nbytes: int) -> None:
-        import pyopencl as cl
+        cl = _cl()
 
         total, there = sum(self.sizes.values()) + nbytes, self.device.global_mem_size
         if nbytes > self.device.max_mem_alloc_size or total > there:
@@ -229,7 +234,7 @@ class Session(session.Session):
         self.sizes.pop(slot)
 
     def start(self, launch: Launch) -> None:
-        import pyopencl as cl
+        cl = _cl()
 
         made = kernel(self.place, self.code, launch.kernel)
         self._fits(launch)
@@ -270,7 +275,7 @@ class Session(session.Session):
         return float(spent) * 1e-9
 
     def read(self, slot: int) -> Any:
-        import pyopencl as cl
+        cl = _cl()
 
         self._look_after(slot)
         array = self.arrays[slot]
@@ -280,7 +285,7 @@ class Session(session.Session):
 
     def _look_after(self, slot: int) -> None:
         """Did a kernel write behind the end of the array?"""
-        import pyopencl as cl
+        cl = _cl()
 
         after = np.empty(GUARD, np.uint8)
         start = -(-self.sizes[slot] // 4) * 4
@@ -296,5 +301,7 @@ class Session(session.Session):
 
 
 def number(value: Any, dtype: str) -> Any:
-    """A scalar argument, as wide as the kernel's parameter: a bool is one byte."""
+    """A scalar argument as the kernels take it: a bool is one byte, a float16 is rounded, and passed as a float."""
+    if dtype == "float16":
+        return np.float32(np.float16(value))
     return np.dtype("uint8" if dt.is_bool(dtype) else dtype).type(value)

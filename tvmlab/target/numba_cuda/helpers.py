@@ -103,25 +103,25 @@ def power(x, n):
 @cuda.jit(device=True)
 def floor(x):
     """The nearest whole number below"""
-    return float(math.floor(x)) if abs(x) < 4503599627370496.0 else x
+    return math.copysign(float(math.floor(x)), float(x)) if abs(x) < 4503599627370496.0 else x
 
 
 @cuda.jit(device=True)
 def ceil(x):
     """The nearest whole number above"""
-    return float(math.ceil(x)) if abs(x) < 4503599627370496.0 else x
+    return math.copysign(float(math.ceil(x)), float(x)) if abs(x) < 4503599627370496.0 else x
 
 
 @cuda.jit(device=True)
 def trunc(x):
     """The nearest whole number towards zero"""
-    return float(int(x)) if abs(x) < 4503599627370496.0 else x
+    return math.copysign(float(int(x)), float(x)) if abs(x) < 4503599627370496.0 else x
 
 
 @cuda.jit(device=True)
 def nearest(x):
     """The nearest whole number, of two the even one"""
-    return float(round(x)) if abs(x) < 4503599627370496.0 else x
+    return math.copysign(float(round(x)), float(x)) if abs(x) < 4503599627370496.0 else x
 
 
 @cuda.jit(device=True)
