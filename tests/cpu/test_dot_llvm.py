@@ -1,5 +1,6 @@
 """Dot products of bytes on `llvm`: exact with the instruction and without it, the CPU asked, misuse refused."""
 
+import dataclasses
 import re
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from tests.refusal import refused
 from tvmlab import te, tir
 from tvmlab.core.error import BuildError
-from tvmlab.face.api import build, create_schedule
+from tvmlab.face.api import build, create_schedule, lower
 from tvmlab.kernels import matmul_int8
 from tvmlab.target import Target
 from tvmlab.target.llvm import jit
@@ -107,20 +108,25 @@ def test_the_instruction_and_the_widened_code_give_the_same_bits(signs, n, share
 
 
 def test_a_byte_product_in_a_vectorized_loop():
-    """Its lanes are of two widths, so it stays as it is."""
-    A, B = te.placeholder((32,), "uint8", name="A"), te.placeholder((32,), "int8", name="B")
+    """Only the sums are of the loop: the four bytes of either side meet all of them."""
+    A, B, X = (te.placeholder((n,), d, name=x) for n, d, x in ((4, "uint8", "A"), (4, "int8", "B"), (8, "int32", "X")))
 
     def body(ins, outs):
+        a, b = tir.Var("a", "uint8x4"), tir.Var("b", "int8x4")
         ib = tir.ir_builder.create()
         with ib.for_range(0, 8, "i", kind="vectorize") as i:
-            a, b = ins[0].vload([i * 4], "uint8x4"), ins[1].vload([i * 4], "int8x4")
-            ib.emit(outs[0].vstore([i], te.dot4(te.const(0), a, b)))
-        return ib.get()
+            ib.emit(outs[0].vstore([i], te.dot4(ins[2].vload([i]), a, b)))
+        inner = tir.LetStmt(b, ins[1].vload([0], "int8x4"), ib.get())
+        return tir.LetStmt(a, ins[0].vload([0], "uint8x4"), inner)
 
-    C = te.extern((8,), [A, B], body, dtype="int32", name="C")
-    a, b, c = values("random", 32, "uint8", 1), values("random", 32, "int8", 2), np.zeros(8, "int32")
-    build(create_schedule(C.op), [A, B, C], "llvm")(a, b, c)
-    assert (c == in_whole_numbers(0, a, b)).all()
+    Y = te.extern((8,), [A, B, X], body, dtype="int32", name="Y")
+    a, b, x = values("random", 4, "uint8", 1), values("random", 4, "int8", 2), np.arange(8, dtype="int32")
+    s, args = create_schedule(Y.op), [A, B, X, Y]
+    assert "dot4(X[0:8], a, b)" in str(lower(s, args))
+    for target in ("llvm", "interp", "numba"):
+        y = np.zeros(8, "int32")
+        build(s, args, target)(a, b, x, y)
+        assert (y == x + in_whole_numbers(0, a, b)).all(), target
 
 
 # ---------------------------------------------------------------- the CPU is asked
@@ -154,6 +160,23 @@ def test_the_host_is_asked():
     has = jit.host_features()
     text = assembly(rows())
     assert ("vpdpbusd" in text) == bool(HERE and (has.get("avx512vnni") or has.get("avxvnni")))
+
+
+@pytest.mark.skipif(not HERE, reason="the instruction of x86-64")
+@pytest.mark.parametrize("n", [8, 16, 32])
+def test_older_versions_of_llvm_take_the_bytes_as_words(monkeypatch, n):
+    older = dataclasses.replace(jit.machine(jit.settings(Target("llvm"))), major=21)
+    monkeypatch.setattr(jit, "machine", lambda made: older)
+    s, args = bare(n)
+    a, b = values("random", 4 * n, "uint8", 1), values("random", 4 * n, "int8", 2)
+    c0, c = np.arange(n, dtype="int32"), np.zeros(n, "int32")
+    module = build(s, args, "llvm")
+    module(a, b, c0, c)
+    assert (c == in_whole_numbers(c0, a, b)).all()
+    if older.dots():
+        assert re.search(
+            r"call <\d+ x i32> @llvm.x86.avx512.vpdpbusd.\d+\(<\d+ x i32> %\w+, <\d+ x i32>", module.source
+        )
 
 
 @pytest.mark.parametrize("signs, word", [("us", "usdot"), ("ss", "sdot"), ("uu", "udot")])

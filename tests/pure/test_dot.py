@@ -113,6 +113,25 @@ def test_a_vector_over_all_rows_of_a_region(golden, how):
     assert (c == a.astype("int64") @ w.T.astype("int64")).all()
 
 
+def test_a_vector_over_all_of_three_dimensions():
+    """Lane t is element [t//6, t//2%3, t%2]."""
+    x = te.placeholder((2, 3, 2), "int32", name="x")
+    y = te.compute((2, 3, 2), lambda a, b, c: x[a, b, c] + 1, name="y")
+    more = te.decl_tensor_intrin(
+        y.op, lambda ins, outs: outs[0].vstore([0, 0, 0], ins[0].vload([0, 0, 0], "int32x12") + te.const(1, "int32x12"))
+    )
+    X = te.placeholder((4, 6, 4), "int32", name="X")
+    Y = te.compute((4, 6, 4), lambda a, b, c: X[a, b, c] + 1, name="Y")
+    s = create_schedule(Y.op)
+    (ao, ai), (bo, bi), (co, ci) = (s[Y].split(axis, n) for axis, n in zip(Y.op.axis, (2, 3, 2)))
+    s[Y].reorder(ao, bo, co, ai, bi, ci)
+    s[Y].tensorize(ai, more)
+    x = np.arange(96, dtype="int32").reshape(4, 6, 4)
+    y = np.zeros_like(x)
+    build(s, [X, Y], "interp")(x, y)
+    assert (y == x + 1).all()
+
+
 def test_a_store_over_several_rows():
     """interleave_4x16 writes 16 rows of 4 at once."""
     X = te.placeholder((8, 32), "int8", name="X")
