@@ -17,6 +17,7 @@ from ...core.text import ATOM
 from ...core.walk import substitute
 from ..pylike.exprs import pure_index
 from . import maths
+from .helpers import computed
 from .maths import UNARY, Printed
 from .ranges import limits, within
 
@@ -89,7 +90,7 @@ def _other_logic(e: Expr, op: str) -> bool:
 def _sum(p: CPrinter, e: Bin) -> Printed:
     """`+`, `-`, `*`: as they are where C's type holds the result, else without sign, where they wrap."""
     level = LEVEL[e.op]
-    word = maths.helpers.computed(e.dtype)
+    word = computed(e.dtype)
     exact = p.ranges.result(e)
     if not dt.is_signed(word) or within(exact, limits(word)):
         text, own = operator(e.op, p.value(e.a, level), p.value(e.b, level + 1), True)
@@ -127,7 +128,7 @@ def _shift(p: CPrinter, e: Bin) -> Printed:
         return _helped(p, e, SHIFTS[e.op], ("<<",))
     if e.op == ">>":
         return operator(">>", p.value(e.a, UNARY), str(by))
-    word = maths.helpers.computed(e.dtype)
+    word = computed(e.dtype)
     if not dt.is_signed(word):
         return operator("<<", p.value(e.a, UNARY), str(by))
     unsigned = p.d.types[f"u{word}"]
