@@ -10,6 +10,7 @@ from tvmlab import te, tir
 from tvmlab.core.node import Const, Ramp, Var
 from tvmlab.core.program import Program
 from tvmlab.lowering import pipeline
+from tvmlab.target.clike import helpers
 
 
 def check(schedule, args, given=None, numbers=(), close=0.0):
@@ -99,6 +100,32 @@ def test_indices_of_64_bits():
     s[C].bind(i, te.thread_axis("threadIdx.x"))
     given = [kernels.data((21,), "float32"), np.zeros(21, "float32")]
     check(s, [A, C], given, numbers=(21,))
+
+
+DIVISIONS = {
+    "floor": lambda A, B, i: A[i] // (B[i] - 3),
+    "rest": lambda A, B, i: A[i] % (B[i] % 5 - 2),
+    "by 7": lambda A, B, i: A[i] // 7 + A[i] % 7,
+    "wraps": lambda A, B, i: A[i] * A[i] * 1000003 + B[i],
+    "shifts": lambda A, B, i: (A[i] << B[i]) + (A[i] >> (B[i] + 40)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int8", "int64", "uint32"])
+def test_integers(dtype):
+    fits = [name for name in DIVISIONS if dtype != "int8" or name != "wraps"]
+    check_all({name: kernels.elementwise(64, dtype, DIVISIONS[name]) for name in fits})
+
+
+@pytest.mark.parametrize("what, dtype, wrong", [
+    ("floordiv", "int32", "{F} {T} floordiv_{D}({T} a, {T} b) {{\n    return b == 0 ? 0 : a / b;\n}}"),
+    ("floormod", "int32", "{F} {T} floormod_{D}({T} a, {T} b) {{\n    return b == 0 ? 0 : a % b;\n}}"),
+    ("shr", "int32", "{F} {T} shr_{D}({T} a, {T} n) {{\n    return a >> n;\n}}"),
+])  # fmt: skip
+def test_a_mistake_of_the_printer_is_found(monkeypatch, what, dtype, wrong):
+    monkeypatch.setitem(helpers.SIGNED, what, wrong)
+    with pytest.raises(AssertionError):
+        check_all({name: kernels.elementwise(64, dtype, f) for name, f in DIVISIONS.items()})
 
 
 def test_a_bad_kernel_is_an_error_of_its_job_alone():
