@@ -31,9 +31,9 @@ def axes(*tags):
     return [te.thread_axis(t) for t in tags]
 
 
-def matmul(n=64, m=64, l=64, block=16, tile=4, step=8):
+def matmul(n=64, m=64, l=64, block=16, tile=4, step=8, dtype="float32"):
     """Tiles in shared memory, sums in registers; any sizes."""
-    A, B = te.placeholder((n, l), name="A"), te.placeholder((l, m), name="B")
+    A, B = te.placeholder((n, l), dtype, name="A"), te.placeholder((l, m), dtype, name="B")
     k = te.reduce_axis((0, l), name="k")
     C = te.compute((n, m), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
     s = te.create_schedule(C.op)

@@ -28,6 +28,11 @@ def test_matmul(sizes):
     check(*kernels.matmul(*sizes), close=1e-4)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "int8"])
+def test_matmul_of_other_types(dtype):
+    check(*kernels.matmul(20, 17, 9, dtype=dtype))
+
+
 def test_two_kernels_and_the_memory_between_them():
     check(*kernels.two_kernels())
 
@@ -79,15 +84,16 @@ def test_vector_statements(dtype):
     })  # fmt: skip
 
 
-def test_a_vector_that_reads_what_it_writes():
+@pytest.mark.parametrize("lanes", [3, 8, 12])
+def test_a_vector_that_reads_what_it_writes(lanes):
     """C[i] and C[i + 1] of one statement: all lanes are read first."""
-    A, b, v = buffer("A", (9,)), Var("bx"), Const(1)
-    move = store(A, Ramp(v, v, 8), load(A, Ramp(Const(0), v, 8), dtype="float32x8"))
+    A, b, one = buffer("A", (13,)), Var("bx"), Const(1)
+    move = store(A, Ramp(one, one, lanes), load(A, Ramp(Const(0), one, lanes), dtype=f"float32x{lanes}"))
     fn = function([A], loop(b, 1, move, thread="blockIdx.x"), name="main")
-    given = np.arange(9, dtype="float32")
+    given = np.arange(13, dtype="float32")
     program = pipeline.run(Program((fn,)), (*pipeline.FLAT, "split_host_device"))
     (found,) = pocl.results(program, [given])
-    np.testing.assert_array_equal(found, [0, 0, 1, 2, 3, 4, 5, 6, 7])
+    np.testing.assert_array_equal(found, [0, *range(lanes), *range(lanes + 1, 13)])
 
 
 def test_indices_of_64_bits():

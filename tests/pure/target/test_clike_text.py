@@ -110,6 +110,9 @@ def test_vectors(golden, target):
     ("uint32", lambda a, b, i: a // 5 % 3, "C[tx] = A[tx]/5u%3u;"),
     ("int32", lambda a, b, i: a // 4, "C[tx] = floordiv_int32(A[tx], 4);"),
     ("int32", lambda a, b, i: (a & 255) % 7, "C[tx] = (A[tx] & 255)%7;"),
+    ("int32", lambda a, b, i: (a & 255) % 7 * 300000000, "C[tx] = (A[tx] & 255)%7*300000000;"),
+    ("bool", lambda a, b, i: a.equal(b.equal(a)), "C[tx] = (A[tx] != 0) == ((B[tx] != 0) == (A[tx] != 0));"),
+    ("bool", lambda a, b, i: a.equal(b).equal(a), "C[tx] = ((A[tx] != 0) == (B[tx] != 0)) == (A[tx] != 0);"),
     ("int32", lambda a, b, i: te.truncmod(a, 7), "C[tx] = A[tx]%7;"),
     ("int8", lambda a, b, i: a // b, "C[tx] = (char)floordiv_int32(A[tx], B[tx]);"),
     ("int32", lambda a, b, i: a << 3, "C[tx] = (int)((uint)A[tx] << 3);"),
@@ -239,6 +242,14 @@ def test_a_vector_that_is_not_aligned_goes_lane_by_lane():
     assert (
         in_a_kernel([A, B], stmt, target="metal") == "*(device float2*)(A + 4) = *(device const packed_float2*)(B + 1);"
     )
+
+
+def test_a_vector_that_reads_what_it_writes_waits():
+    A = buffer("A", (32,))
+    move = store(A, Ramp(Const(1), Const(1), 3), load(A, Ramp(Const(0), Const(1), 3), dtype="float32x3"))
+    lines = in_a_kernel([A], move).splitlines()
+    assert lines[:3] == ["{", "    float value[3];", "    value[0] = A[0];"]
+    assert lines[-3:] == ["    A[at[1]] = value[1];", "    A[at[2]] = value[2];", "}"]
 
 
 def test_masks_and_vectors_that_have_a_name():
