@@ -19,9 +19,8 @@ from tests.traces import Case, _array, blur, conv, matmul, transpose
 from tvmlab import te
 from tvmlab.core.error import LabError
 from tvmlab.face.api import create_schedule
-from tvmlab.face.handle import Schedule
 from tvmlab.lowering.config import Config
-from tvmlab.lowering.pipeline import problems, readable
+from tvmlab.lowering.pipeline import readable
 
 SIZES = (2, 3, 5, 6, 7, 8, 12, 13)
 ATTEMPTS = 60

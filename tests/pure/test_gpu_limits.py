@@ -90,24 +90,24 @@ def test_what_is_known_only_at_a_call_is_not_looked_at():
 def test_shared_memory():
     tiles = [shared("A_shared", 250, 200), shared("B_shared", 50000)]
     assert refused(BuildError, lambda: check(kernel({"threadIdx.x": 32}, tiles), A100)) == (
-        "A_shared and B_shared take 400000 bytes of shared memory; sm_80 has 166912 per block\n"
+        "A_shared and B_shared take 400000 bytes of shared memory; sm_80 has 49152 per block\n"
         "    kernel main_kernel0\n"
         "    A_shared: 250 x 200 float32, 195 KiB\n"
         "    B_shared: 50000 float32, 195 KiB\n"
         "  attach these stages deeper, or split their loops by smaller factors"
     )
-    one = kernel({"threadIdx.x": 32}, [shared("S", 227 * 256)])
-    check(one, H100)
-    assert refused(BuildError, lambda: check(one, A100)).startswith(
-        "S takes 232448 bytes of shared memory; sm_80 has 166912 per block"
+    check(kernel({"threadIdx.x": 32}, [shared("S", 48 * 256)]), A100)
+    one = kernel({"threadIdx.x": 32}, [shared("S", 48 * 256 + 1)])
+    assert refused(BuildError, lambda: check(one, H100)).startswith(
+        "S takes 49156 bytes of shared memory; sm_90 has 49152 per block"
     )
 
 
 def test_bytes_of_shared_memory():
     local, flag = buffer("L", 1000, scope="local"), shared("F", 3, dtype="bool")
     p = kernel({"threadIdx.x": 32}, [shared("A", 5, dtype="float16"), local, flag, shared("B", 2, 3, dtype="float64")])
-    assert [(b.name, at) for b, at in shared_layout(p.functions[1])] == [("A", 0), ("F", 32), ("B", 64)]
-    assert shared_bytes(p.functions[1]) == 64 + 48
+    assert [(b.name, at) for b, at in shared_layout(p.functions[1])] == [("A", 0), ("F", 10), ("B", 16)]
+    assert shared_bytes(p.functions[1]) == 16 + 48
     assert shared_bytes(kernel({}).functions[1]) == 0
     (n,) = ints("n")
     p = kernel({"threadIdx.x": 32}, [shared("S", n, 4)])

@@ -93,10 +93,10 @@ class _Pair:
             v: affine.var(Var(f"{v.name}'", v.dtype)) for v in b.facts.ranges if v not in equal
         }
         self.same_variable: dict[Var, Var] = {v: next(iter(x.terms)) for v, x in self.names.items()}
+        self.order = dict.fromkeys(self.names, 0)
         ranges = dict(a.facts.ranges)
         if carried is not None:
             ranges = self._carry(carried, ranges)
-        self.order = dict.fromkeys(self.names, 0)
         loose: list[Lin] = []
         for v, (lo, hi) in b.facts.ranges.items():
             lo, hi = self.renamed(lo), self.renamed(hi)
@@ -111,7 +111,7 @@ class _Pair:
         self.zero = [x - self.renamed(y) for x, y in pairs if x is not None and y is not None]
 
     def _carry(self, carried: Carried, ranges: dict[Any, tuple[Lin, Lin]]) -> dict[Any, tuple[Lin, Lin]]:
-        """The loop's variable is v in the first access, v + distance in the second."""
+        """The loop's variable is v in the first access, v + distance in the second (whose thread may end elsewhere)."""
         v, made = carried.var, {}
         self.same_variable.pop(v, None)
         for x, (lo, hi) in ranges.items():
@@ -120,9 +120,9 @@ class _Pair:
                 if carried.far:
                     far = Var(f"{v.name}''", v.dtype)
                     distance = affine.var(far)
-                    made[far] = (affine.number(1), hi - lo)
+                    made[far] = (affine.number(1), self.renamed(hi) - lo)
                 self.names[v] = affine.var(v) + distance
-                made[v] = (lo, hi - distance)
+                made[v] = (lo, hi - distance if self.renamed(hi) is hi else hi)
             else:
                 made[x] = (lo, hi)
         return made

@@ -48,6 +48,7 @@ class Line(TypedDict):
     k: NotRequired[list[Span]]
     id: NotRequired[str]  # the loop (or stage) this line is of
     s: NotRequired[int]  # the step that made it, 1, 2, ...
+    why: NotRequired[str]  # why it is there: of a barrier, the accesses that need it
 
 
 class Level(TypedDict):

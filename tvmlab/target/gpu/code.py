@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NoReturn
 
-from ...core import dtype as dt
 from ...core.error import BuildError
-from ...core.node import Alloc, Buffer, Call, Store, Var
+from ...core.node import Buffer, Call, Store, Var
 from ...core.program import Function, Program
 from ...core.walk import rewrite, walk
 from ..base import Compiled
+from .limits import shared_bytes
 
 
 @dataclass(frozen=True)
@@ -109,13 +109,11 @@ def kernel_of(fn: Function, name: str = "") -> Kernel:
 
 
 def _shared_bytes(fn: Function) -> int | None:
-    """All shared memory that it declares, as if none were used twice."""
-    total = 0
-    for b in (x.buffer for x in walk(fn.body) if isinstance(x, Alloc) and x.buffer.scope.startswith("shared")):
-        if b.size is None:
-            return None
-        total += b.size * dt.nbytes(b.dtype) * dt.lanes(b.dtype)
-    return total
+    """None where it depends on a size."""
+    try:
+        return shared_bytes(fn)
+    except BuildError:
+        return None
 
 
 def device_code(

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ...core import dtype as dt
 from ...core.error import BuildError, MissingName
-from ...core.node import Alloc, Buffer, Const, Expr, For
+from ...core.node import Alloc, Buffer, Const, Expr, For, Load, Ramp, Store
 from ...core.program import Function, Program, loop_name
 from ...core.text import show
 from ...core.units import size as shown
@@ -26,7 +26,7 @@ from ...schedule.scopes import rank
 
 AXES = ("x", "y", "z")
 KIB = 1024
-ALIGN = 32  # bytes: what the widest access to shared memory needs, a tile of a tensor core
+WIDE = 16  # bytes: where an array begins that vectors are read from; any other begins where its elements may
 
 
 @dataclass(frozen=True)
@@ -109,14 +109,18 @@ def launch(fn: Function) -> Mapping[str, Expr] | None:
 
 
 def shared_layout(kernel: Function) -> list[tuple[Buffer, int]]:
-    """The buffers in shared memory, and where each begins, in bytes: one after another in order of allocation.
+    """The buffers in shared memory, and where each begins, in bytes: in order of allocation, which is how ptxas lays out
+    what is declared in that order.
 
     What is read no more is not written over: `reuse_storage` has let buffers take over the memory of others before.
     """
+    vectors = {x.buffer.data for x in walk(kernel.body) if type(x) in (Load, Store) and type(x.indices[0]) is Ramp}  # type: ignore[attr-defined]
     at, found = 0, []
     for b in _shared(kernel):
+        align = WIDE if b.data in vectors else dt.nbytes(b.dtype)
+        at = -(-at // align) * align
         found.append((b, at))
-        at += -(-_bytes(kernel, b) // ALIGN) * ALIGN
+        at += _bytes(kernel, b)
     return found
 
 
@@ -179,8 +183,9 @@ def _check_dimensions(fn: Function, extents: Mapping[str, Expr], model: Model) -
 
 
 def _check_shared(fn: Function, model: Model) -> None:
+    """What is declared is static memory: the rest needs a driver to be asked, and another kind of declaration."""
     total = shared_bytes(fn)
-    if total <= model.shared_most:
+    if total <= model.shared:
         return
     buffers = _shared(fn)
     called = [b.owner.name for b in buffers]
@@ -191,7 +196,7 @@ def _check_shared(fn: Function, model: Model) -> None:
     ]
     raise BuildError(
         "shared-memory",
-        f"{listed} {verb} {total} bytes of shared memory; {model.name} has {model.shared_most} per block",
+        f"{listed} {verb} {total} bytes of shared memory; {model.name} has {model.shared} per block",
         where=[f"kernel {fn.name}", *where],
         hint="attach these stages deeper, or split their loops by smaller factors",
     )
