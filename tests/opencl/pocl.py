@@ -8,9 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-import tvmlab
-from tvmlab.core.node import Alloc, Bin, Buffer, Call, Const, Evaluate, For, If, LetStmt, Seq, Var
-from tvmlab.lowering import pipeline
+from tvmlab.core.node import Alloc, Bin, Buffer, Call, Cast, Const, Evaluate, For, If, LetStmt, Seq, Var
 from tvmlab.target import Target, get
 
 ROOT = Path(__file__).parents[2]
@@ -18,16 +16,6 @@ OPERATIONS = {
     "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "//": lambda a, b: a // b,
     "%": lambda a, b: a % b, "min": min, "max": max, "<": lambda a, b: a < b,
 }  # fmt: skip
-
-
-def split(schedule, args, target="opencl"):
-    """The program as the target's printer takes it."""
-    program = tvmlab.lower(schedule, args)
-    return pipeline.run(program, (*pipeline.FLAT, *get(target).passes))
-
-
-def text(schedule, args, target):
-    return get(target).source(split(schedule, args, target), Target(target))
 
 
 def job(program, arrays, numbers=()):
@@ -105,5 +93,7 @@ def _value(e, values):
         return e.value
     if isinstance(e, Var):
         return values[e]
+    if isinstance(e, Cast):
+        return _value(e.value, values)  # of integers
     assert isinstance(e, Bin), e
     return OPERATIONS[e.op](_value(e.a, values), _value(e.b, values))

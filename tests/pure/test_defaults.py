@@ -27,6 +27,7 @@ LOWERED = FLAT, (*FLAT, "allreduce_tree"), (*FLAT, "allreduce_shuffle", "allredu
 def equal(s, args, inputs, expected, close=False):
     """Run it, as it is and with its reductions lowered, from outputs that are no result."""
     program = lower(s, args)
+    assert not s.check()
     compare = np.testing.assert_allclose if close else np.testing.assert_array_equal
     more = {"rtol": 2e-5, "atol": 2e-5} if close else {}
     for passes in LOWERED if "allreduce" in str(program) else LOWERED[:1]:

@@ -155,7 +155,7 @@ OCCUPANCY = [
     ("sm_80", (1024, 64, 0), (1, 32, 0.5, "registers")),
     ("sm_80", (256, 255, 0), (1, 8, 0.125, "registers")),
     ("sm_80", (32, 256, 0), (0, 0, 0.0, "registers")),
-    # 9 warps are 12 where all four parts must hold them: 12 * 5376 = 64512 fit (168 registers), 12 * 5632 do not
+    # 168 registers: 5376 a warp, 3 warps a part, 12 in all, 9 of which are one block; 169: 5632, 2 warps a part
     ("sm_80", (288, 168, 0), (1, 9, 0.140625, "registers")),
     ("sm_80", (288, 169, 0), (0, 0, 0.0, "registers")),
     ("sm_80", (1056, 16, 0), (0, 0, 0.0, "warps")),

@@ -213,11 +213,17 @@ class _Pair:
         return affine.nonneg(-rest + (c - 1), self.facts) and affine.nonneg(rest + (c - 1), self.facts)
 
     def _numbers(self, zero: Collection[Any]) -> Iterable[Lin]:
-        """y - z - d*k for each y//d - z//d = k where y%d = z%d too."""
+        """y - z - d*k for each y//d - z//d = k where y%d = z%d too, and y - z where y%d = z%d are that near."""
         for p, q, gap in list(self.gaps.values()):
-            if type(p) is Var or type(q) is Var or p.op != "//" or q.op != "//" or p.args[1].key != q.args[1].key:
+            if type(p) is Var or type(q) is Var or p.op != q.op or p.op not in ("//", "%"):
+                continue
+            if p.args[1].key != q.args[1].key:
                 continue
             (y, d), (z, _) = p.args, q.args
+            if p.op == "%":
+                if gap == 0 and d.is_const() and self._small(y - z, d.const):
+                    yield y - z
+                continue
             # under what is known a remainder may be written differently
             rests = [affine.floormod(y, d, f) - affine.floormod(z, d, f) for f in (affine.NOTHING, self.facts)]
             if any(x.key in zero or (-x).key in zero or not (x.terms or x.const) for x in rests):

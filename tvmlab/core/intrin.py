@@ -321,13 +321,12 @@ def _wide(value: Any) -> Expr:
 def dot4(c: Any, a: Any, b: Any) -> Expr:
     """`c[i] + a[4*i]*b[4*i] + ... + a[4*i + 3]*b[4*i + 3]` for each lane i of c, exact but for int32's wrapping.
 
-    c: int32 of n lanes; b: int8 or uint8 of 4*n lanes; a: one of 4*n lanes, or of 4, which then meet every lane of c.
-    An instruction where the machine has one for these signs (`vpdpbusd`: uint8 a, int8 b).
+    c: int32 of n lanes; a and b: int8 or uint8 of 4*n lanes each, or of 4, which then meet every lane of c. It is an
+    instruction where the machine has one for these signs (`vpdpbusd`: uint8 a, int8 b).
     """
     total, left, right = to_expr(c), to_expr(a), to_expr(b)
     n = dt.lanes(total.dtype)
-    shapes = dt.lanes(right.dtype) == 4 * n and dt.lanes(left.dtype) in (4, 4 * n)
-    if dt.element(total.dtype) != "int32" or not shapes or not all(map(_is_bytes, (left, right))):
+    if dt.element(total.dtype) != "int32" or not all(_is_bytes(x, n) for x in (left, right)):
         raise FunctionTypeError(
             "dot4-types",
             f"dot4(c, a, b) adds products of bytes, four for each lane, to int32: it does not work on {total.dtype}, "
@@ -337,8 +336,8 @@ def dot4(c: Any, a: Any, b: Any) -> Expr:
     return Call("dot4", (total, left, right), total.dtype)
 
 
-def _is_bytes(e: Expr) -> bool:
-    return dt.element(e.dtype) in ("int8", "uint8")
+def _is_bytes(e: Expr, n: int) -> bool:
+    return dt.element(e.dtype) in ("int8", "uint8") and dt.lanes(e.dtype) in (4, 4 * n)
 
 
 def _division(name: str, op: str, about: str) -> Callable[[Any, Any], Expr]:

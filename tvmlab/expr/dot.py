@@ -60,5 +60,6 @@ def _word(row: Expr, k: int) -> Expr:
     return binary("<<", wide, cast(8 * k, wide.dtype)) if k else wide
 
 
-for _made in (*map(dot, LANES), *map(interleave, LANES)):
+GIVEN = (*map(dot, LANES), *map(interleave, LANES))
+for _made in GIVEN:
     register_intrin(_made)

@@ -287,6 +287,13 @@ def registered_name(intrin: TensorIntrin) -> str | None:
     return next((name for name, found in _REGISTRY.items() if found is intrin), None)
 
 
+def as_given(intrin: Any) -> str:
+    """The code that gets an intrinsic which is there from the start; "" for one of a person's own."""
+    from .dot import GIVEN
+
+    return f'te.get_intrin("{intrin.name}")' if any(x is intrin for x in GIVEN) else ""
+
+
 def get_intrin(name: str) -> TensorIntrin:
     """The registered intrinsic of that name; an unknown one answers with those that exist."""
     if name not in _known():

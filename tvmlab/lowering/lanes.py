@@ -151,8 +151,6 @@ class Lanes:
             raise NoVector
         if e.name == "if_then_else":
             return self._choice(e, mask, facts)
-        if e.name == "dot4":
-            raise NoVector  # its lanes are of two widths
         args = [self.expr(a, mask, facts) for a in e.args]
         if all(a is b for a, b in zip(args, e.args, strict=True)):
             return e

@@ -44,6 +44,7 @@ from ..core.walk import constant, map_children, replace, walk
 from ..schedule.scopes import is_virtual, rank
 
 TAGS = ("threadIdx.x", "threadIdx.y", "threadIdx.z")  # the fastest first
+WARP = 32
 Key = tuple[str, int]
 
 
@@ -67,6 +68,15 @@ class Block:
             if t in tags:
                 total, stride = binary("+", total, binary("*", index[t], stride)), stride * n  # type: ignore[assignment]
         return total
+
+    def warp(self, index: Mapping[str, Expr]) -> Expr:
+        """The number of the thread's warp in the block."""
+        tags, lanes = list(self.extents), 1
+        while tags and lanes < WARP:
+            lanes *= self.extents[tags.pop(0)]
+        if lanes == WARP:  # the slower tags count warps
+            return self.linear(tags, index)
+        return binary("//", self.linear(self.extents, index), WARP)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +164,7 @@ class Kernel:
 
     def __init__(self, top: For, memory: Memory, rule: Rule) -> None:
         self.top, self.rule = top, rule
-        self.block = _block(top)
+        self.block = block_of(top, "that reduces over threads")
         self.varies: set[Any] = set()  # variables that differ between the threads of a block
         self.index: dict[str, Expr] = {}  # of the thread loops around
         self.tags: dict[Var, str] = {}
@@ -259,7 +269,8 @@ class Kernel:
         return Site(s, self.block, over, dict(self.index))
 
 
-def _block(top: For) -> Block:
+def block_of(top: For, what: str) -> Block:
+    """The block of a kernel; its size must be known. `what`: which kernels need that, for the refusal."""
     found: dict[str, int] = {}
     for s in walk(top):
         if type(s) is not For or s.kind != "thread" or s.thread not in TAGS:
@@ -267,9 +278,8 @@ def _block(top: For) -> Block:
         n = constant(s.extent)
         if n is None:
             raise BuildError(
-                "allreduce-extent",
-                f"{s.thread} has {show(s.extent)} threads in {loop_name(s)}: a kernel that reduces over threads needs "
-                "a number",
+                "block-extent",
+                f"{s.thread} has {show(s.extent)} threads in {loop_name(s)}: a kernel {what} needs a number",
                 hint="split the axis by the number of threads and bind the inner part",
             )
         found[s.thread] = max(n, found.get(s.thread, 0))

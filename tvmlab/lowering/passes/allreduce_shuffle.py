@@ -30,9 +30,8 @@ from ...core.program import Program
 from ...core.walk import seq
 from ...expr.reduce import combine
 from ..config import DEFAULT, Config
-from ..together import Scratch, Site, always, rewrite_reductions
+from ..together import WARP, Scratch, Site, always, rewrite_reductions
 
-WARP = 32
 SYNC = Barrier("shared")
 Values = tuple[Expr, ...]
 

@@ -304,25 +304,19 @@ class Round:
         self.placing, self.parts, self.fixed, self.loop = placing, parts, fixed, loop
 
     def barriers(self) -> Found:
-        """The fewest, each as late as possible."""
-        found, end = self.run(range(len(self.parts)), [])
+        """The fewest, each as late as possible; as well at a loop's start, where they also serve what is before it."""
+        found, _ = self.run(range(len(self.parts)), [])
         if self.loop is None:
             return found
         first, last, sure = _together(self.parts, found)
-        if self.needs([(a, True) for a in last], first, not sure) is None:
+        around = self.needs([(a, True) for a in last], first, not sure)
+        if around is None:
             return found
         starts = range(len(self.parts))
         if len(self.parts) > MANY:
             starts = sorted({*found, *self.run(starts, [(a, True) for a in last])[0]})  # type: ignore[assignment]
-        rounds = [r for k in starts for r in self.rounds(k)] or [self.once(last, first)]
+        rounds = [{**found, 0: around}, *[r for k in starts for r in self.rounds(k)]]
         return min(rounds, key=lambda r: (len(r), min(r, default=0)))
-
-    def once(self, last: list[Access], first: list[Access]) -> Found:
-        """Only iterations further apart conflict: any barrier in the loop will do."""
-        pair = self.needs([(a, True) for a in last], first, True)
-        assert pair is not None
-        k = next(k for k, p in enumerate(self.parts) if pair[1] in p.first)
-        return {**self.run((*range(k, len(self.parts)), *range(k)), [])[0], k: pair}
 
     def rounds(self, k: int) -> Iterator[Found]:
         """All the way round with a barrier before part k, or from the barrier inside it."""

@@ -17,8 +17,9 @@ from ...core.text import ATOM
 from ...core.walk import substitute
 from ..pylike.exprs import pure_index
 from . import maths
+from .helpers import computed
 from .maths import UNARY, Printed
-from .ranges import limits, within
+from .ranges import Span, combined, limits, within
 
 if TYPE_CHECKING:
     from .printer import CPrinter
@@ -30,6 +31,7 @@ LEVEL = {
 }  # fmt: skip
 C_OP = {"and": "&&", "or": "||"}
 DIVISIONS = {"//": "floordiv", "%": "floormod", "truncdiv": "truncdiv", "truncmod": "truncmod"}
+SUMS = ("+", "-", "*")
 SHIFTS = {"<<": "shl", ">>": "shr"}
 
 
@@ -88,19 +90,36 @@ def _other_logic(e: Expr, op: str) -> bool:
 
 def _sum(p: CPrinter, e: Bin) -> Printed:
     """`+`, `-`, `*`: as they are where C's type holds the result, else without sign, where they wrap."""
-    level = LEVEL[e.op]
-    word = maths.helpers.computed(e.dtype)
-    exact = p.ranges.result(e)
-    if not dt.is_signed(word) or within(exact, limits(word)):
-        text, own = operator(e.op, p.value(e.a, level), p.value(e.b, level + 1), True)
-        return (text, own) if within(exact, limits(e.dtype)) or word == e.dtype else p.narrowed(text, e.dtype, own)
+    word = computed(e.dtype)
+    exact = limits(word) if not dt.is_signed(word) else _unwrapped(p, e, limits(word))
+    if exact is not None:
+        text, own = _plain(p, e)
+        return (text, own) if word == e.dtype or within(exact, limits(e.dtype)) else p.narrowed(text, e.dtype, own)
     unsigned = p.d.types[f"u{word}"]
     return f"({p.type_of(e.dtype, e)})({_modular(p, e, unsigned)})", UNARY
 
 
+def _unwrapped(p: CPrinter, e: Expr, word: Span) -> Span | None:
+    """What sums and products can be if nothing in between is made to fit; None if C's type may not hold it."""
+    if not (isinstance(e, Bin) and e.op in SUMS):
+        return p.ranges.span(e)
+    a, b = _unwrapped(p, e.a, word), _unwrapped(p, e.b, word)
+    found = None if a is None or b is None else combined(e.op, a, b)
+    return found if found is not None and within(found, word) else None
+
+
+def _plain(p: CPrinter, e: Expr) -> Printed:
+    if not (isinstance(e, Bin) and e.op in SUMS):
+        return p.printed(e)
+    level = LEVEL[e.op]
+    a, own = _plain(p, e.a)
+    b, other = _plain(p, e.b)
+    return operator(e.op, f"({a})" if own < level else a, f"({b})" if other < level + 1 else b, True)
+
+
 def _modular(p: CPrinter, e: Expr, unsigned: str, level: int = 0, right: bool = False) -> str:
     """Right modulo 2**bits, of the unsigned type; what stands right of an unsigned number becomes one by itself."""
-    if isinstance(e, Bin) and e.op in ("+", "-", "*"):
+    if isinstance(e, Bin) and e.op in SUMS:
         own = LEVEL[e.op]
         a, b = _modular(p, e.a, unsigned, own), _modular(p, e.b, unsigned, own + 1, True)
         text, own = operator(e.op, a, b, True)
@@ -127,7 +146,7 @@ def _shift(p: CPrinter, e: Bin) -> Printed:
         return _helped(p, e, SHIFTS[e.op], ("<<",))
     if e.op == ">>":
         return operator(">>", p.value(e.a, UNARY), str(by))
-    word = maths.helpers.computed(e.dtype)
+    word = computed(e.dtype)
     if not dt.is_signed(word):
         return operator("<<", p.value(e.a, UNARY), str(by))
     unsigned = p.d.types[f"u{word}"]

@@ -144,7 +144,7 @@ class CPrinter:
         if not math.isfinite(value):
             word = "nan" if value != value else "inf" if value > 0 else "-inf"
             return self.d.numbers[f"{word}:{kind}"]
-        text = repr(value) if kind == "float64" else f"{np.float32(value)}f"
+        text = repr(value) if kind == "float64" else f"{np.float32(value)!s}f"
         return self.d.numbers["float16"].format(text) if kind == "float16" else text
 
     # ------------------------------------------------------------ memory

@@ -76,17 +76,22 @@ class Ranges:
     def result(self, e: Bin, exact: bool = False) -> Span:
         """Of the operation on integers without bounds."""
         a, b = self.span(e.a, exact), self.span(e.b, exact)
-        if e.op == "+":
-            return a[0] + b[0], a[1] + b[1]
-        if e.op == "-":
-            return a[0] - b[1], a[1] - b[0]
-        if e.op == "*":
-            corners = [x * y for x in a for y in b]
-            return min(corners), max(corners)
+        if e.op in ("+", "-", "*"):
+            return combined(e.op, a, b)
         if e.op in ("min", "max"):
             f = min if e.op == "min" else max
             return f(a[0], b[0]), f(a[1], b[1])
         return _divided(e.op, a, b) or limits(e.dtype)
+
+
+def combined(op: str, a: Span, b: Span) -> Span:
+    """Of a sum, a difference or a product."""
+    if op == "+":
+        return a[0] + b[0], a[1] + b[1]
+    if op == "-":
+        return a[0] - b[1], a[1] - b[0]
+    corners = [x * y for x in a for y in b]
+    return min(corners), max(corners)
 
 
 def _divided(op: str, a: Span, b: Span) -> Span | None:

@@ -192,8 +192,8 @@ def _barrier(p: CPrinter, s: Barrier) -> None:
     if p.divergent and scope == "shared":
         raise p.refuse(
             s, "divergent-barrier", f"would wait forever at this barrier: {p.divergent[-1]}",
-            hint="every thread of a block must reach a barrier: bind all stages of the kernel to thread axes of the same "
-            "extent, or attach the stage that needs the barrier outside of the condition",
+            hint="every thread of a block must reach a barrier: bind all stages of the kernel to thread axes of the "
+            "same extent, or attach the stage that needs the barrier outside of the condition",
         )  # fmt: skip
     p.emit(p.d.barriers["both"] if scope == "shared" and p.exchanged and "both" in p.d.barriers else text)
 

@@ -47,7 +47,6 @@ class Model:
     shared: int
     shared_most: int
     warp: int = 32
-    registers: int = 0
     registers_thread: int = 0
     registers_sm: int = 0
     register_unit: int = 0
@@ -67,7 +66,7 @@ class Model:
 # cuda_occupancy.h of CUDA 13.0: registers in units of 256 per warp in 4 parts, shared memory in units of 128 bytes.
 _NVIDIA: dict[str, Any] = {
     "threads": 1024, "block": (1024, 1024, 64), "grid": (2**31 - 1, 65535, 65535), "shared": 48 * KIB,
-    "registers": 65536, "registers_thread": 255, "registers_sm": 65536, "register_unit": 256, "parts": 4,
+    "registers_thread": 255, "registers_sm": 65536, "register_unit": 256, "parts": 4,
     "warps_sm": 64, "blocks_sm": 32, "shared_unit": 128, "shared_kept": KIB,
 }  # fmt: skip
 MODELS = (
@@ -246,9 +245,9 @@ def occupancy(threads: int, registers: int, shared: int, model: Model) -> Occupa
 
 
 def _by_registers(warps: int, registers: int, model: Model) -> int:
-    """A warp has its registers in one part of the multiprocessor; a block must fit as if its warps filled all parts."""
+    """A warp has its registers in one part of the multiprocessor, which takes whole warps only."""
     each = _up(registers * model.warp, model.register_unit)
-    if registers > model.registers_thread or each * _up(warps, model.parts) > model.registers:
+    if registers > model.registers_thread:
         return 0
     return model.registers_sm // model.parts // each * model.parts // warps
 

@@ -146,7 +146,7 @@ def _reinterpret(source: str, dtype: str) -> Callable[[Value], Value]:
 
 
 def _dot4(dtype: str) -> Callable[[Value, Value, Value], Value]:
-    """c + the sum of each four products; `a` of four lanes meets every lane of c. The sum wraps."""
+    """c + the sum of each four products; four bytes alone meet every lane of c. The sum wraps."""
     kind, vector = numpy_type(dtype), dt.lanes(dtype) > 1
 
     def dot(c: Value, a: Value, b: Value) -> Value:

@@ -336,18 +336,18 @@ def every(builder, value, first, step):
 
 @intrinsic
 def dot4(typingctx, total, a, b):
-    """total + the sum of each four products of bytes; `a` of four bytes meets every lane of total"""
+    """total + the sum of each four products of bytes; four bytes alone meet every lane of total"""
 
     def build(context, builder, sig, args):
-        halves = []
+        halves, lanes = [], sig.return_type.lanes
         for value, kind in zip(args[1:], sig.args[1:]):
-            if value.type.count < 4 * sig.return_type.lanes:
-                word = builder.bitcast(value, ir.IntType(32))
-                value = builder.bitcast(spread(builder, word, sig.return_type.lanes), args[2].type)
+            if value.type.count < 4 * lanes:
+                words = spread(builder, builder.bitcast(value, ir.IntType(32)), lanes)
+                value = builder.bitcast(words, ir.VectorType(ir.IntType(8), 4 * lanes))
             short = ir.VectorType(ir.IntType(16), value.type.count)
             value = (builder.sext if signed(kind) else builder.zext)(value, short)
             halves.append([every(builder, value, k, 2) for k in range(2)])
-        sums = ir.VectorType(ir.IntType(32), 2 * sig.return_type.lanes)
+        sums = ir.VectorType(ir.IntType(32), 2 * lanes)
         products = [builder.mul(builder.sext(x, sums), builder.sext(y, sums)) for x, y in zip(*halves)]
         pairs = builder.add(*products)
         return builder.add(args[0], builder.add(every(builder, pairs, 0, 2), every(builder, pairs, 1, 2)))
