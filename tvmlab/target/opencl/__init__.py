@@ -101,5 +101,4 @@ TARGET = TargetKind(
     scopes=frozenset({"global", "local", "shared"}),
     device="opencl",
     title="OpenCL C",
-    runs=False,
 )
