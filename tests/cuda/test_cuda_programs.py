@@ -154,6 +154,14 @@ def test_indices_read_from_memory_do_not_wrap():
     assert y[501] == 0 and (np.delete(y, 501) == -1).all()
 
 
+def test_a_division_by_zero_in_an_index_gives_zero():
+    a, b, n = buffer("A", (32,)), buffer("B", (64,)), Var("n")
+    y = np.zeros(64, "float32")
+    body = store(b, (t + 5) // n + t % n, 1.0)
+    module([a, b, n], threads(body, extent=1), block=(1, 1, 1))(np.zeros(32, "float32"), y, 0)
+    assert y.tolist() == [1.0] + [0.0] * 63
+
+
 def test_memory_of_two_kernels():
     A = te.placeholder((50,), name="A")
     B = te.compute((50,), lambda i: A[i] + 1.0, name="B")

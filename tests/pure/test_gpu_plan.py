@@ -75,6 +75,7 @@ def test_each_round_of_a_loop_has_memory_of_its_own():
 
 
 def test_sizes_divide_as_programs_do():
+    assert run(launch("k", (n // (n - 7) + 1, n % (n - 7) + 2), A.data), numbers=[7])[0].grid == (1, 2, 1)
     assert run(launch("k", (te.truncdiv(n, 2), n % 4), A.data), numbers=[7])[0].grid == (3, 3, 1)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -191,6 +192,27 @@ class Module:
         if bound.back:
             raise LabError("copied-output", "an output that is not contiguous cannot be written in place")
         return self._runner(bound)
+
+    @property
+    def on_device(self) -> bool:
+        """Do its kernels run on a device (or its simulator), not in this process's own code?"""
+        return self._launcher is not None
+
+    @contextmanager
+    def clocked(self, *args: Any) -> Iterator[measure.Clock]:
+        """A clock on these arguments: `clock(n)` runs the program `n` times, and gives the seconds they took.
+
+        On a device they are of the kernels alone, and outputs come back at the end of the block. Refused: to time the
+        CUDA simulator; outputs that need a copy.
+        """
+        if self._launcher is None:
+            run = self.runner(*args)
+            yield lambda number: measure.seconds(run, number)
+            return
+        bound = self._bind(args)
+        with self._launcher.timed(bound.arrays, bound.numbers, bound.place) as clock:
+            yield clock
+        bound.finish()
 
     def set_num_threads(self, n: int) -> None:
         """How many threads parallel loops use from now on."""

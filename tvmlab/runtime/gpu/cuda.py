@@ -85,7 +85,10 @@ class Session(session.Session):
 
     def upload(self, slot: int, array: Any) -> None:
         self.arrays[slot] = array
-        self.memory[slot] = self.cuda.to_device(array.reshape(-1), stream=self.stream)
+        if array.size == 0:  # a device has no memory of 0 bytes
+            self.memory[slot] = self.cuda.device_array(1, array.dtype, stream=self.stream)
+        else:
+            self.memory[slot] = self.cuda.to_device(array.reshape(-1), stream=self.stream)
 
     def allocate(self, slot: int, nbytes: int) -> None:
         self.memory[slot] = self.cuda.device_array(max(nbytes, 1), np.uint8, stream=self.stream)
@@ -125,8 +128,9 @@ class Session(session.Session):
 
     def read(self, slot: int) -> Any:
         array = self.arrays[slot]
-        self.memory[slot].copy_to_host(array.reshape(-1), stream=self.stream)
-        self.stream.synchronize()
+        if array.size:
+            self.memory[slot].copy_to_host(array.reshape(-1), stream=self.stream)
+            self.stream.synchronize()
         return array
 
 

@@ -110,7 +110,8 @@ def failure(outcome: Outcome, who: str, kind: str) -> LabError:
     if outcome.kind == "crash":
         return LaunchError(
             "kernel-crash", f"{who} ended the process that runs {place}: {outcome.text}",
-            hint=f"most often an index outside an array; {INTERP}. The next call starts a new process",
+            hint="most often an index outside an array, or a barrier that not all threads reach; "
+            f"{INTERP}. The next call starts a new process",
         )  # fmt: skip
     if outcome.kind == "timeout":
         return LaunchError(
