@@ -254,6 +254,12 @@ def test_comparisons_wrap_where_their_numbers_come_from_memory():
     ]  # fmt: skip
 
 
+def test_divisions_of_indices_round_down():
+    A = buffer("A", (8,))
+    text = in_a_kernel([A], lambda tx: [store(A, tx // 2, load(A, (tx - 3) // 2 + 2)), store(A, tx % 4, 0.0)])
+    assert text == "A[tx/2] = A[floordiv_int32(tx - 3, 2) + 2];\nA[tx%4] = 0.0f;"
+
+
 def test_a_vector_that_reads_what_it_writes_waits():
     A = buffer("A", (32,))
     move = store(A, Ramp(Const(1), Const(1), 3), load(A, Ramp(Const(0), Const(1), 3), dtype="float32x3"))
