@@ -65,7 +65,7 @@ bench: $(DEV) $(PEERS:%=.venvs/%/.made)
 
 # A stamp's name holds the checksum of pyproject.toml and of this folder's name: a change of either installs again.
 $(LAB): EXTRAS := lab
-$(DEV): EXTRAS := lab,dev
+$(DEV): EXTRAS := lab,dev,opencl,cuda
 $(LAB) $(DEV): | $(VENV)/.made
 	@echo 'Installing tvmlab[$(EXTRAS)] into $(VENV): about a minute, once'
 	@$(BIN)/python -m pip install -qq -e '.[$(EXTRAS)]'

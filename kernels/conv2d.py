@@ -6,7 +6,7 @@ from typing import Any
 
 from tvmlab import te
 
-from . import _checks, _rows, _shared
+from . import _checks, _gpu, _rows, _shared
 
 
 def _layer(size: int, in_channel: int, out_channel: int, kernel: int, stride: int) -> dict[str, Any]:
@@ -238,3 +238,61 @@ def tile_rows(s: Any, sums: Any, rows: int, vectors: int) -> None:
     s[tile].unroll(o)
     s[tile].unroll(qv)
     s[tile].vectorize(ql)
+
+
+# ---------------------------------------------------------------- GPUs
+
+
+def schedule_gpu(outs: Any) -> Any:
+    return _gpu.schedule(outs, on_blocks, lambda op: op.tag.removeprefix("group_") in ("conv2d_nchw", "conv2d_nhwc"))
+
+
+def on_blocks(s: Any, op: Any, channels: int = 4, rows: int = 4, depth: int = 8) -> None:
+    """A block for a tile of channels, rows and columns: its threads fetch the tile's inputs and weights together,
+    `depth` input channels at a time, and each keeps channels x rows outputs in registers.
+
+    NCHW: neighbours in x are neighbouring threads; NHWC: neighbours in the channel.
+    """
+    nhwc = op.tag.endswith("nhwc")
+    out, (data, weight) = op.output(0), op.input_tensors
+    sums = s.cache_write(out, "local")
+    tiles = [s.cache_read(t, "shared", [sums]) for t in (data, weight)]
+    if isinstance(data.op, te.ComputeOp) and data.op.tag.endswith("pad"):
+        s[data].compute_inline()
+    stage = s[out]
+    b, *rest = stage.op.axis
+    (y, x, f) = rest if nhwc else (rest[1], rest[2], rest[0])
+    across, beside = (f, x) if nhwc else (x, f)
+    tx = _threads(across, 32 if nhwc else 16)
+    ty = max(1, min(_gpu.BLOCK // tx, _shared.constant(beside.dom.extent, 16) // (1 if nhwc else channels) or 1, 16))
+    parts = {
+        f: [tx if nhwc else ty, 1 if nhwc else channels],
+        x: [ty if nhwc else tx, channels if nhwc else 1],
+        y: [1, rows],
+    }
+    blocks, threads, inside = {}, {}, {}
+    for a, (count, each) in parts.items():
+        blocks[a], within = stage.split(a, factor=count * each)
+        threads[a], inside[a] = stage.split(within, factor=each)
+    stage.reorder(b, blocks[y], blocks[beside], blocks[across], threads[y], threads[beside], threads[across],
+                  inside[y], inside[x], inside[f])  # fmt: skip
+    _gpu.bind(stage, stage.fuse(b, blocks[y]), "blockIdx.z")
+    for a, tag in ((blocks[beside], "blockIdx.y"), (blocks[across], "blockIdx.x"), (threads[y], "threadIdx.z"),
+                   (threads[beside], "threadIdx.y"), (threads[across], "threadIdx.x")):  # fmt: skip
+        _gpu.bind(stage, a, tag)
+    s[sums].compute_at(stage, threads[across])
+    rc = next(a for a in s[sums].op.reduce_axis if a.var.name == "rc")
+    taps = [a for a in s[sums].op.reduce_axis if a is not rc]
+    ro, ri = s[sums].split(rc, factor=depth)
+    s[sums].reorder(ro, ri, *taps, *s[sums].op.axis)
+    for a in s[sums].op.axis:
+        s[sums].unroll(a)
+    for tile in tiles:
+        _gpu.fetch(s, tile, sums, ro, tx, ty)
+
+
+def _threads(axis: Any, most: int) -> int:
+    """How many threads go along an axis: its largest divisor up to `most`, unless that wastes more than it saves."""
+    extent = _shared.constant(axis.dom.extent, most)
+    best = max(d for d in range(1, most + 1) if extent % d == 0)
+    return best if 2 * best > min(most, extent) else min(most, extent)

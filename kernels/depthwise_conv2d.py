@@ -6,7 +6,7 @@ from typing import Any
 
 from tvmlab import te
 
-from . import _checks, _rows, _shared
+from . import _checks, _gpu, _rows, _shared
 from .conv2d import padded
 
 
@@ -212,3 +212,22 @@ def by_channel(s: Any, padded: Any, sums: Any, out: Any, vectors: int) -> None:
     channel = s[out].op.axis[1]
     s[sums].compute_at(s[out], channel)
     s[padded].compute_at(s[out], channel)
+
+
+# ---------------------------------------------------------------- GPUs
+
+
+def schedule_gpu(outs: Any) -> Any:
+    """A thread for each output, its sum in a register: the few inputs of a window are in the cache."""
+    return _gpu.schedule(outs, on_threads, lambda op: op.tag.startswith("depthwise_conv2d"))
+
+
+def on_threads(s: Any, op: Any) -> None:
+    out, (data, _) = op.output(0), op.input_tensors
+    if isinstance(data.op, te.ComputeOp) and data.op.tag.endswith("pad"):
+        s[data].compute_inline()
+    sums = s.cache_write(out, "local")
+    _gpu.flat(s[out])
+    s[sums].compute_at(s[out], s[out].leaf_iter_vars[-1])
+    for a in s[sums].op.reduce_axis:
+        s[sums].unroll(a)

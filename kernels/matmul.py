@@ -6,7 +6,7 @@ from typing import Any
 
 from tvmlab import te
 
-from . import _checks, _shared
+from . import _checks, _gpu, _shared
 
 SHAPES = {
     **{f"square {n}": {"m": n, "n": n, "k": n} for n in (256, 512, 1024, 2048)},
@@ -213,3 +213,66 @@ def pack(s: Any, tensor: Any, size: int, lanes: int, columns: bool) -> None:
         s[tensor].vectorize(inner)
     else:
         s[tensor].unroll(place)
+
+
+# ---------------------------------------------------------------- GPUs
+
+
+def schedule_gpu(outs: Any) -> Any:
+    return _gpu.schedule(outs, tiled, lambda op: op.tag in ("matmul", "batch_matmul"))
+
+
+def gpu(
+    m: int, n: int, k: int, batch: int = 0, transpose_a: bool = False, transpose_b: bool = False,
+    dtype: str = "float32", **tile: int,
+) -> tuple[Any, list[Any]]:  # fmt: skip
+    """(schedule, [A, B, C]): `tiled` with other tiles, such as rows=128, columns=128, each=8."""
+    a, b, c = declare(m, n, k, batch, transpose_a, transpose_b, dtype)
+    s = te.create_schedule(c.op)
+    tiled(s, c.op, **tile)
+    return s, [a, b, c]
+
+
+def tiled(s: Any, op: Any, rows: int = 64, columns: int = 64, depth: int = 16, each: int = 4) -> None:
+    """Three levels: rows x columns of C to a block, each x each to a thread, `depth` of k at a time in shared memory.
+
+    The threads of a block fetch the tiles of both sides together; each thread keeps its part of C, and for one step of
+    k the elements that it needs of either side, in registers.
+    """
+    c, sides = op.output(0), list(dict.fromkeys(op.input_tensors))
+    y, x = rows // each, columns // each
+    sums = s.cache_write(c, "local")
+    tiles = [s.cache_read(t, "shared", [sums]) for t in sides]
+    registers_ = [s.cache_read(t, "local", [sums]) for t in tiles]
+    *batch, i, j = s[c].op.axis
+    wide = _gpu.lanes(c.shape[-1])
+    by, i = s[c].split(i, factor=rows)
+    bx, j = s[c].split(j, factor=columns)
+    ty, yi = s[c].split(i, factor=each)
+    tx, xi = s[c].split(j, factor=each)
+    s[c].reorder(*batch, by, bx, ty, tx, yi, xi)
+    for axis, tag in ((by, "blockIdx.y"), (bx, "blockIdx.x"), (ty, "threadIdx.y"), (tx, "threadIdx.x")):
+        _gpu.bind(s[c], axis, tag)
+    if batch:
+        _gpu.bind(s[c], s[c].fuse(*batch), "blockIdx.z")
+    _unrolled(s[c], yi, xi, wide)
+    s[sums].compute_at(s[c], tx)
+    *_, yi, xi = s[sums].op.axis
+    ko, ki = s[sums].split(s[sums].op.reduce_axis[0], factor=depth)
+    s[sums].reorder(ko, ki, *s[sums].op.axis)
+    _unrolled(s[sums], yi, xi, wide)
+    for tile, part in zip(tiles, registers_):
+        s[part].compute_at(s[sums], ki)
+        for axis in s[part].op.axis:
+            s[part].unroll(axis)
+        _gpu.fetch(s, tile, sums, ko, x, y, _gpu.lanes(tile.shape[-1], depth, rows, columns))
+
+
+def _unrolled(stage: Any, rows: Any, columns: Any, wide: int) -> None:
+    stage.unroll(rows)
+    if wide > 1:
+        columns, lane = stage.split(columns, factor=wide)
+        stage.unroll(columns)
+        stage.vectorize(lane)
+    else:
+        stage.unroll(columns)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import builtins
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from tvmlab import te, tir
 
-from . import _shared
+from . import _gpu, _shared
 
 SHAPES = {
     "softmax's denominator": {"op": "sum", "shape": (1024, 1024), "axis": 1},
@@ -183,3 +185,30 @@ def reads_along_last(op: Any, k: Any) -> bool:
 
 def schedule_cpu(outs: Any) -> Any:
     return _shared.schedule(outs, schedule_reduction, lambda op: op.tag in ("comm_reduce", "comm_reduce_idx"))
+
+
+# ---------------------------------------------------------------- GPUs
+
+
+def schedule_gpu(outs: Any) -> Any:
+    return _gpu.schedule(outs, on_threads, lambda op: op.tag in ("comm_reduce", "comm_reduce_idx"))
+
+
+def on_threads(s: Any, op: Any) -> None:
+    """Along the last dimension, or with few outputs: a block for each output, whose threads add up together. Across it
+    a thread for each output: neighbours read side by side."""
+    *_, k = op.reduce_axis
+    outputs = _shared.work(op) // builtins.max(_length(op), 1)
+    together = reads_along_last(op, k) or outputs < 4 * _gpu.BLOCK
+    if not together or _shared.constant(k.dom.extent, 1024) < 2:
+        _gpu.flat(s[op])
+        return
+    threads = _gpu.WARP
+    while threads < _gpu.BLOCK and threads * 4 <= _shared.constant(k.dom.extent, 1024):
+        threads *= 2
+    _gpu.across(s, op, threads)
+
+
+def _length(op: Any) -> int:
+    """How many elements are folded into one."""
+    return math.prod(_shared.constant(a.dom.extent, 1 << 20) for a in op.reduce_axis)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tvmlab import te
 
-from . import _shared
+from . import _gpu, _shared
 from .reduction import real_axes
 
 SHAPES = {
@@ -125,3 +125,58 @@ def schedule_cpu(outs: Any) -> Any:
             mine |= {op, *_parts(op)}
     plan = lambda s, op: schedule_softmax(s, op) if op.tag.endswith("softmax_output") else None
     return _shared.schedule(outs, plan, lambda op: op in mine)
+
+
+# ---------------------------------------------------------------- GPUs
+
+
+def schedule_gpu(outs: Any) -> Any:
+    mine: set[Any] = set()
+    for op in _shared.operations(_shared.as_outputs(outs)):
+        if op.tag in ("softmax_output", "log_softmax_output"):
+            mine |= {op, *_parts(op)}
+    plan = lambda s, op: by_blocks(s, op) if op.tag.endswith("softmax_output") else None
+    return _gpu.schedule(outs, plan, lambda op: op in mine)
+
+
+def by_blocks(s: Any, op: Any) -> None:
+    """A block for each row: its threads fold the row together, and compute the powers once, into shared memory.
+
+    Along another axis than the last a thread has a row of its own: neighbours read side by side.
+    """
+    parts, axis = _parts(op), op.attrs["axis"]
+    data = list(s[op].op.axis)
+    rest = [a for d, a in enumerate(data) if d != axis]
+    length = _shared.constant(data[axis].dom.extent, 1 << 20)
+    together = axis == len(data) - 1 and length > 1
+    s[op].reorder(*rest, data[axis])
+    block = s[op].fuse(*rest)
+    if not together:
+        block, thread = s[op].split(block, factor=_gpu.BLOCK)
+        _gpu.bind(s[op], block, "blockIdx.x")
+        _gpu.bind(s[op], thread, "threadIdx.x")
+        for part in parts:
+            s[part].compute_at(s[op], thread)
+            s[part].set_scope("local")
+        return
+    threads = _gpu.WARP
+    while threads < _gpu.BLOCK and threads * 4 <= length:
+        threads *= 2
+    _gpu.bind(s[op], block, "blockIdx.x")
+    _in_turn(s[op], data[axis], threads)
+    for part in parts:
+        if len(part.axis) == len(data) and length * _gpu.BYTES > _gpu.SHARED:
+            s[part].compute_inline()  # a row that does not fit: its powers are computed twice
+            continue
+        s[part].compute_at(s[op], block)
+        s[part].set_scope("shared")
+        if part.reduce_axis:
+            _in_turn(s[part], part.reduce_axis[0], threads)
+        elif len(part.axis) == len(data):
+            _in_turn(s[part], part.axis[-1], threads)
+
+
+def _in_turn(stage: Any, axis: Any, threads: int) -> None:
+    """Every thread has one of each `threads` iterations."""
+    _, thread = stage.split(axis, factor=threads)
+    _gpu.bind(stage, thread, "threadIdx.x")

@@ -8,7 +8,7 @@ from typing import Any
 from tvmlab import te, tir
 from tvmlab.error import ShapeError
 
-from . import _checks, _shared
+from . import _checks, _gpu, _shared
 from .reduction import real_axes
 
 SHAPES = {
@@ -403,3 +403,44 @@ def reference(*xs: Any, op: str, how: Any, **shape: Any) -> Any:
 def schedule_cpu(outs: Any) -> Any:
     """The outer loops in parallel, the last in vectors; what only elementwise functions read is computed in place."""
     return _shared.schedule(outs, lambda s, op: None, lambda op: False)
+
+
+def schedule_gpu(outs: Any) -> Any:
+    """A thread for each element; of a permutation that moves the last dimension, by tiles in shared memory, so that
+    both reading and writing go along rows."""
+    return _gpu.schedule(outs, by_tiles, lambda op: op.name == "T_transpose" and _moved(op) is not None)
+
+
+def _moved(op: Any) -> Any:
+    """The output dimension that runs along the input's rows, if it is another than the last; None otherwise."""
+    (load,) = op.body
+    last = load.indices[-1]
+    at = next((d for d, a in enumerate(op.axis) if a.var is last), None)
+    return at if at is not None and at != len(op.axis) - 1 else None
+
+
+def by_tiles(s: Any, op: Any, tile: int = 32, rows: int = 8) -> None:
+    """Tiles of tile x tile: read along the input's rows, written along the output's; one column of padding keeps the
+    32 banks of shared memory apart."""
+    (source,) = op.input_tensors
+    stage, at = s[op], _moved(op)
+    copy = s.cache_read(source, "shared", [op.output(0)])
+    axes = list(stage.op.axis)
+    across, along = axes[at], axes[-1]
+    by, ai = stage.split(across, factor=tile)
+    bx, tx = stage.split(along, factor=tile)
+    part, ty = stage.split(ai, factor=rows)
+    rest = [a for d, a in enumerate(axes) if d not in (at, len(axes) - 1)]
+    stage.reorder(*rest, by, bx, part, ty, tx)
+    if rest:
+        _gpu.bind(stage, stage.fuse(*rest), "blockIdx.z")
+    for axis, tag in ((by, "blockIdx.y"), (bx, "blockIdx.x"), (ty, "threadIdx.y"), (tx, "threadIdx.x")):
+        _gpu.bind(stage, axis, tag)
+    s[copy].compute_at(stage, bx)
+    stored = list(s[copy].op.axis)
+    _, tx = s[copy].split(stored[-1], factor=tile)
+    _, ty = s[copy].split(s[copy].fuse(*stored[:-1]), factor=rows)
+    _gpu.bind(s[copy], ty, "threadIdx.y")
+    _gpu.bind(s[copy], tx, "threadIdx.x")
+    if len(stored) > 1:
+        s[copy].storage_align(stored[-2], tile, 1)

@@ -15,6 +15,7 @@ _WHERE: dict[str, str] = {
     name: module
     for module, names in {
         "tvmlab.face.api": "lower build create_schedule Schedule",
+        "tvmlab.face.resources": "resources",
         "tvmlab.schedule.trace": "Trace",
         "tvmlab.lab.app": "Lab",
         "tvmlab.lab.settings": "options",

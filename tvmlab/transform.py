@@ -181,7 +181,7 @@ OURS = {
     "UnrollLoop": "unroll_loops",
     "RemoveNoOp": "remove_noop", "StorageRewrite": "reuse_storage", "StorageFlatten": "flatten_storage",
     "FlattenBuffer": "flatten_storage", "InjectVirtualThread": "virtual_threads", "InjectDoubleBuffer": "double_buffer",
-    "HoistIfThenElse": "hoist_guards", "CanonicalSimplify": "simplify",
+    "HoistIfThenElse": "hoist_guards", "CanonicalSimplify": "simplify", "ThreadSync": "sync_threads",
 }  # fmt: skip
 
 

@@ -132,7 +132,7 @@ def test_the_target_in_force_builds():
 def test_devices_of_targets():
     assert tvm.testing.device_enabled("llvm") and not tvm.testing.device_enabled("cuda")
     assert [t for t, _ in tvm.testing.enabled_targets()] == ["llvm"]
-    assert tvm.runtime.enabled("stackvm") and not tvm.module.enabled("cuda")
+    assert tvm.runtime.enabled("stackvm") and not tvm.module.enabled("rocm")
     assert not tvm.gpu(0).exist and tvm.context("cpu", 0).exist
 
 

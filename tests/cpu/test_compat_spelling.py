@@ -143,9 +143,9 @@ def test_errors_keep_their_classic_types():
     with pytest.raises(tvm.TVMError):
         f(np.zeros(5, "float32"), np.zeros(6, "float32"))
     with pytest.raises(
-        tvm.error.TVMError, match="cuda is not there yet: bound loops lower and print, and run on `interp`"
+        tvm.error.TVMError, match="rocm is not there yet: bound loops lower and print, and run on `interp`"
     ):
-        tvm.build(s, [A, B], "cuda")
+        tvm.build(s, [A, B], "rocm")
     with pytest.raises(ValueError):
         tvm.build(s)
     with pytest.raises(TypeError, match="build takes a schedule or a lowered program"):

@@ -218,7 +218,7 @@ def test_bad_options_are_refused_with_what_is_legal(bad):
     assert e.value.legal and next(iter(bad)) in e.value.message
 
 
-@pytest.mark.parametrize("target", ["cuda", "lvm", "llvm -mcpo=x"])
+@pytest.mark.parametrize("target", ["rocm", "lvm", "llvm -mcpo=x"])
 def test_targets_that_are_not_there(target):
     with pytest.raises(LabError) as e:
         options({"target": target})

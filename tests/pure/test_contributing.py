@@ -97,7 +97,7 @@ def _more(e):
 def test_a_pass_is_one_file_and_its_place_in_the_order(copy):
     (copy.folder / "lowering" / "passes" / "two.py").write_text(PASS)
     pipeline = copy.folder / "lowering" / "pipeline.py"
-    pipeline.write_text(pipeline.read_text().replace('    "remove_noop",\n)', '    "remove_noop",\n    "two",\n)'))
+    pipeline.write_text(pipeline.read_text().replace('    "sync_threads",\n)', '    "sync_threads",\n    "two",\n)'))
     out = copy("""
 from tvmlab.lowering.config import Config
 program = tvmlab.lower(s, [A, C], config=Config(snapshots=True))

@@ -232,3 +232,17 @@ def test_rows_of_a_length_known_when_called():
         a, b = np.arange(N * length, dtype="float32").reshape(N, length), np.full(N, 77, "float32")
         f(a, b)
         assert (b == a.sum(1)).all()
+
+
+def test_data_fused_into_the_reduction_is_refused():
+    """Its threads would add up elements of different rows."""
+    A, B = rows()
+    s = create_schedule(B.op)
+    both = s[B].fuse(B.op.axis[0], B.op.reduce_axis[0])
+    _, inner = s[B].split(both, 8)
+    s[B].bind(inner, threads("threadIdx.x"))
+    assert refused(ScheduleError, lambda: owed(s, [A, B])) == (
+        "the reduction of B cannot run on threadIdx.x: `i.k.fused.inner` holds data too, and its threads would add up "
+        "different elements\n"
+        "  fuse reduction loops with each other only"
+    )

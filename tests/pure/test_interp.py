@@ -546,3 +546,10 @@ def test_the_target():
     compiled.call([result], [])
     assert result.tolist() == [1, 1]
     assert compiled.source == kind.source(program, base.Target("interp")) == str(program)
+
+
+def test_an_array_in_another_order_is_refused():
+    a, b, i, j = buffer("A", (3, 4)), buffer("B", (3, 4)), Var("i"), Var("j")
+    f = function([a, b], loop(i, 3, loop(j, 4, store(b, (i, j), load(a, i, j)))))
+    with pytest.raises(InterpError, match="argument B must lie in memory row by row, without gaps"):
+        run(f, [np.zeros((3, 4), "float32"), np.zeros((4, 3), "float32").T])

@@ -9,7 +9,7 @@ from tests import fakes
 from tvmlab.core import packed
 from tvmlab.core.error import LabError
 from tvmlab.runtime import BenchmarkResult, Comparison, compare, cpu, measure
-from tvmlab.runtime.device import DeviceError, cuda
+from tvmlab.runtime.device import DeviceError, metal
 from tvmlab.runtime.measure import Timing, bootstrap, duration, run
 
 
@@ -140,7 +140,7 @@ def test_time_evaluator(clock, monkeypatch):
     assert out.tolist() == [2, 2, 2]
     with pytest.raises(AttributeError, match="^this module has no function `g`\n  legal here:  add$"):
         mod.time_evaluator("g", cpu(0))
-    with pytest.raises(DeviceError, match=r"^there is no device cuda\(0\) in this process"):
-        mod.time_evaluator("add", cuda(0))
+    with pytest.raises(DeviceError, match=r"^there is no device metal\(0\) in this process"):
+        mod.time_evaluator("add", metal(0))
     with pytest.raises(ValueError, match=r"^argument 1 \(B\): shape\[0\] is 2"):
         mod.time_evaluator("add", cpu(0))(a, a[:2], out)

@@ -28,6 +28,8 @@ BUILTINS: dict[str, str] = {
     "prefetch": "(address): ask the cache for a line, a hint",
     "storage_sync": "(scope): all threads of the scope wait for each other",
     "isnullptr": "(handle): is the pointer null",
+    "shuffle_xor": "(value, mask, width): the value that lane `lane ^ mask` of the warp has, all of whose lanes come "
+    "here together. mask and width are numbers, 0 < mask < width, width a power of two up to 32",
 }
 
 # built-ins that stand for memory handed to a call: where their mask is (1: it is read, 2: it is written)
@@ -38,7 +40,7 @@ _FUNCTIONS: dict[str, Callable[..., Expr]] = {
     "abs": intrin.abs, "power": intrin.power, "pow": intrin.power, "shift_left": intrin.shift_left,
     "shift_right": intrin.shift_right, "bitwise_and": intrin.bitwise_and, "bitwise_or": intrin.bitwise_or,
     "bitwise_xor": intrin.bitwise_xor, "bitwise_not": intrin.bitwise_not,
-    "q_multiply_shift": intrin.q_multiply_shift,
+    "q_multiply_shift": intrin.q_multiply_shift, "dot4": intrin.dot4,
     "q_multiply_shift_per_axis": intrin.q_multiply_shift_per_axis, "if_then_else": if_then_else,
     "likely": intrin.likely,
     "tvm_if_then_else": if_then_else, "floor": intrin.floor, "ceil": intrin.ceil, "trunc": intrin.trunc,

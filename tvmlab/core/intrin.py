@@ -63,6 +63,7 @@ PURE: dict[str, Intrin] = {
     "if_then_else": Intrin(3, "any", "same", "args[1] if args[0] else args[2]; only the chosen one is evaluated"),
     "likely": Intrin(1, "bool", "same", "the condition itself, said to be almost always true"),
     "reinterpret": Intrin(1, "any", "asked", "the same bits as another type of equal width"),
+    "dot4": Intrin(3, "int", "first", "c + a[0]*b[0] + ... + a[3]*b[3], four products of bytes into each int32 of c"),
 }
 
 # the C library's name -> ours: `expf`, `exp`; CUDA's `rsqrtf` too
@@ -315,6 +316,28 @@ def _wide(value: Any) -> Expr:
 
 
 # ---------------------------------------------------------------- divisions of integers
+
+
+def dot4(c: Any, a: Any, b: Any) -> Expr:
+    """`c[i] + a[4*i]*b[4*i] + ... + a[4*i + 3]*b[4*i + 3]` for each lane i of c, exact but for int32's wrapping.
+
+    c: int32 of n lanes; a and b: int8 or uint8 of 4*n lanes each, or of 4, which then meet every lane of c. It is an
+    instruction where the machine has one for these signs (`vpdpbusd`: uint8 a, int8 b).
+    """
+    total, left, right = to_expr(c), to_expr(a), to_expr(b)
+    n = dt.lanes(total.dtype)
+    if dt.element(total.dtype) != "int32" or not all(_is_bytes(x, n) for x in (left, right)):
+        raise FunctionTypeError(
+            "dot4-types",
+            f"dot4(c, a, b) adds products of bytes, four for each lane, to int32: it does not work on {total.dtype}, "
+            f"{left.dtype}, {right.dtype}",
+            legal=[f"int32x{n}, uint8x4, int8x{4 * n}" if n > 1 else "int32, uint8x4, int8x4"],
+        )
+    return Call("dot4", (total, left, right), total.dtype)
+
+
+def _is_bytes(e: Expr, n: int) -> bool:
+    return dt.element(e.dtype) in ("int8", "uint8") and dt.lanes(e.dtype) in (4, 4 * n)
 
 
 def _division(name: str, op: str, about: str) -> Callable[[Any, Any], Expr]:

@@ -346,9 +346,13 @@ class Attr(Stmt):
 
 @node
 class Barrier(Stmt):
-    """All threads of the scope (`shared`: of a block) wait for each other."""
+    """All threads of the scope (`shared`: of a block) wait for each other.
+
+    `origin`: why it is there, if a stage or a pass put it there; None for one that a person wrote, which always stays.
+    """
 
     scope: str
+    origin: Any = None
 
 
 @node

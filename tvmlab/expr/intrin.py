@@ -269,18 +269,34 @@ def register_intrin(intrin: TensorIntrin, name: str = "") -> TensorIntrin:
     return intrin
 
 
-def registered() -> list[TensorIntrin]:
-    """The intrinsics that have names of their own, by name."""
-    return [_REGISTRY[name] for name in sorted(_REGISTRY)]
+def _known() -> dict[str, TensorIntrin]:
+    """The registry, with those that are there from the start (dot.py)."""
+    from . import dot  # noqa: F401 - it registers them
+
+    return _REGISTRY
+
+
+def registered(dtypes: Sequence[str] | None = None) -> list[TensorIntrin]:
+    """The intrinsics that have names of their own, by name. `dtypes`: only those whose outputs have these types."""
+    known = _known()
+    made = [known[name] for name in sorted(known)]
+    return [x for x in made if dtypes is None or [t.dtype for t in x.op.outputs] == list(dtypes)]
 
 
 def registered_name(intrin: TensorIntrin) -> str | None:
     return next((name for name, found in _REGISTRY.items() if found is intrin), None)
 
 
+def as_given(intrin: Any) -> str:
+    """The code that gets an intrinsic which is there from the start; "" for one of a person's own."""
+    from .dot import GIVEN
+
+    return f'te.get_intrin("{intrin.name}")' if any(x is intrin for x in GIVEN) else ""
+
+
 def get_intrin(name: str) -> TensorIntrin:
     """The registered intrinsic of that name; an unknown one answers with those that exist."""
-    if name not in _REGISTRY:
+    if name not in _known():
         known = sorted(_REGISTRY)
         raise ExpressionError(
             "unknown-intrin",

@@ -21,6 +21,7 @@ from ..lowering import pipeline
 from ..lowering.config import DEFAULT, Config
 from ..schedule.state import is_input
 from ..target import Target, get
+from ..target.gpu import limits
 from .handle import Schedule, create_schedule
 
 SIMPLE_LEAVES_OUT = frozenset({"partition_loops", "promote_registers"})
@@ -135,8 +136,8 @@ def build(
     if isinstance(inputs, Schedule):
         need_arguments(args, "build")
         refuse_lost(inputs, args or ())
-    chosen = config or current_config()
     record = as_target(target or Target.current() or "llvm")
+    chosen = leaving_out(config or current_config(), record)
     found: list[LabError] = []
     if isinstance(inputs, Schedule):
         program = _lowered(inputs, args or (), name, binds, False, chosen, found)
@@ -144,10 +145,33 @@ def build(
         program = lower(inputs)
     refuse_open(program, found)
     verify.check(program)
-    program = pipeline.run(program, (*pipeline.FLAT, *record.kind.passes), chosen)
+    program = for_target(program, record, chosen)
     if not record.triple:
         refuse_huge(program)
     return Module(program.entry, record, record.kind.compile(program, record))
+
+
+def readable(schedule: Schedule, args: Sequence[Any], name: str, config: Config) -> Program:
+    """The loops of a schedule that is complete; any other is refused as `build` refuses it."""
+    found: list[LabError] = []
+    program = _lowered(schedule, args, name, None, False, config, found)
+    refuse_open(program, found)
+    verify.check(program)
+    return program
+
+
+def leaving_out(config: Config, target: Target) -> Config:
+    """Without the passes that do the target no good."""
+    return replace(config, disabled=config.disabled | target.kind.leaves_out)
+
+
+def for_target(program: Program, target: Target, config: Config = DEFAULT) -> Program:
+    """Readable loops as the target's generator takes them; a kernel that its device could not start is refused."""
+    made = pipeline.run(program, (*pipeline.FLAT, *target.kind.passes), config)
+    if target.kind.model:
+        verify.check(made)
+        limits.check(made, limits.get(target.kind.model))
+    return made
 
 
 def _one(inputs: Any, target: Any) -> tuple[Any, Any]:

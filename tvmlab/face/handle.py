@@ -23,7 +23,7 @@ from ..schedule.trace import Step, Trace, operations
 from . import sandbox
 from .asking import ask, moves
 from .group import GroupHandle
-from .source import caller, place, result_names
+from .source import caller, place, result_names, writer
 from .verdict import Moves, Verdict
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Schedule(Shown):
         sandbox.need_changeable(self.trial)
         frame = caller()
         bound = self.arguments(primitive, args, kwargs)
-        trace = self.trace + Step(primitive, bound, place(frame), result_names(frame))
+        trace = self.trace + Step(primitive, bound, place(frame), result_names(writer()))
         results = trace.results  # refused steps raise here, and leave the schedule as it was
         self.trace = trace
         if self.document is not None:
@@ -200,6 +200,20 @@ class Schedule(Shown):
     def check(self) -> list[LabError]:
         """The open obligations, and what else `build` would refuse."""
         return pipeline.problems(self.state)
+
+    def default(self, target: Any = None) -> Schedule:
+        """A default GPU schedule, as ordinary steps: each stage shared out to blocks of threads; returns the schedule.
+
+        For a schedule without thread axes. `target`: cuda, opencl, metal or interp; without one, that of the `with
+        Target(...)` block, or cuda. Refused: axes that are bound, `te.extern` without threads of its own.
+        """
+        from .defaults import default
+
+        sandbox.need_changeable(self.trial)
+        self.trace = default(self.trace, target, place(caller()))
+        if self.document is not None:
+            self.document.follow()
+        return self
 
     def lab(self, args: Sequence[Any] | None = None, **options: Any) -> Any:
         """The Schedule Lab around this schedule: what is done in it is done here, and the reverse."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.node import REDUCE, IterVar
 from ..core.walk import constant
-from ..expr.intrin import registered
+from ..expr.intrin import as_given, registered
 from ..expr.scalar import thread_axis
 from ..expr.tensor import among
 from ..schedule.guard import extent
@@ -225,13 +225,15 @@ def _prefetch(c: Chosen) -> Made:
 def _tensorize(c: Chosen) -> Made:
     if c.axis is None:
         return _one_loop(c)
-    known = registered()
+    dtypes = [t.dtype for t in c.stage.op.outputs]
+    known = registered(dtypes)
     if not known:
-        return "no tensor intrinsic is registered; te.register_intrin(intrin, name) adds one"
+        return f"no tensor intrinsic for {', '.join(dtypes)} is registered; te.register_intrin(intrin, name) adds one"
     made = []
     for intrin in known:
         args = {"stage": c.stage.index, "var": c.axis, "tensor_intrin": intrin}
-        made.append(Move("tensorize", args, f"s[{c.stage.called}].tensorize({c.called(c.axis)}, {intrin.name})"))
+        named = as_given(intrin) or intrin.name
+        made.append(Move("tensorize", args, f"s[{c.stage.called}].tensorize({c.called(c.axis)}, {named})"))
     return made
 
 

@@ -10,14 +10,26 @@ from types import FrameType
 from typing import Any
 
 _PACKAGE = __name__.split(".", 1)[0]
+WRITERS = (f"{_PACKAGE}.kernels.", f"{_PACKAGE}.topi.")  # of schedules, whose lines name loops as a person's do
 
 
 def caller() -> FrameType | None:
     """The innermost frame outside this package."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__", "").split(".", 1)[0] == _PACKAGE:
+    return _outside(sys._getframe(1), ())
+
+
+def writer() -> FrameType | None:
+    """The same, but for the gallery: the line that says what the loops are called."""
+    return _outside(sys._getframe(1), WRITERS)
+
+
+def _outside(frame: FrameType | None, but: tuple[str, ...]) -> FrameType | None:
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module.split(".", 1)[0] != _PACKAGE or (but and module.startswith(but)):
+            return frame
         frame = frame.f_back
-    return frame
+    return None
 
 
 def place(frame: FrameType | None) -> tuple[str, int] | None:

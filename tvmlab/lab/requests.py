@@ -294,7 +294,7 @@ def look(lab: Any, request: Request) -> Any:
 def source(lab: Any, request: Request) -> Any:
     """The text of one kind; without one, the kinds there are."""
     if not request.get("what"):
-        return [{"kind": k.name, "label": k.label} for k in sources.kinds()]
+        return [{"kind": k.name, "label": k.label} for k in sources.kinds(as_target(lab.target).name)]
     return sources.source(lab.schedule.trace, request["what"])
 
 

@@ -38,6 +38,7 @@ from ..core.node import (
 )
 from ..core.text import show
 from ..core.walk import map_children, replace, walk
+from .across import crosses, crossing
 
 Place = Callable[[Sequence[Lin]], list[Lin]]
 
@@ -120,6 +121,13 @@ class View:
     @property
     def extents(self) -> tuple[Lin, ...]:
         return tuple(self.region.extents[k] for k in self.kept)
+
+    def position(self, indices: Sequence[Lin]) -> list[Lin]:
+        """Where an element of the declared buffer is, in the dimensions of the tensor."""
+        found = list(self.region.low)
+        for k, i in zip(self.kept, indices, strict=True):
+            found[k] = found[k] + i
+        return found
 
     @property
     def span(self) -> Lin:
@@ -361,10 +369,10 @@ class _Rewriter:
     def indices(self, view: View, given: Sequence[Expr]) -> tuple[Expr, ...]:
         region = view.region
         if all(dt.lanes(i.dtype) == 1 for i in given):
-            position = list(region.low)
-            for k, i in zip(view.kept, given, strict=True):
-                position[k] = position[k] + lin(i, self.binder.facts)
+            position = view.position([lin(i, self.binder.facts) for i in given])
             return tuple(wide_expr(x) for x in region.place(position))
+        if crosses(given, view.extents):
+            return crossing(given, view.extents, self.binder.facts, lambda p: region.place(view.position(p)))
         if region.moved:
             raise self.binder.refuse(
                 "intrin-vector",

@@ -104,8 +104,16 @@ def _check_threads(stage: Stage, d: Domain, over: list[IterVar]) -> None:
     """Only the threads of a block can add up, and only a known number of them."""
     from .nest import to_expr
 
+    data = rel.derived_from(stage, stage.op.axis)
     for a in over:
         tag = stage.mark(a).thread.thread_tag  # type: ignore[union-attr]
+        if a in data:
+            raise ScheduleError(
+                "cross-thread-data",
+                f"the reduction of {stage.name} cannot run on {tag}: `{a.name}` holds data too, and its threads would "
+                "add up different elements",
+                hint="fuse reduction loops with each other only",
+            )
         if not tag.startswith("threadIdx."):
             kind = "a virtual thread" if is_virtual(tag) else "a grid index"
             raise ScheduleError(

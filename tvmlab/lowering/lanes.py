@@ -6,6 +6,7 @@ elements. `mask` (None: all lanes) tells which lanes run.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -107,7 +108,7 @@ class Lanes:
             return e
         if dt.lanes(a.dtype) == dt.lanes(b.dtype) == 1:
             return replace(e, a=a, b=b)
-        ramp = _ramp_arithmetic(e.op, a, b)
+        ramp = _ramp_comparison(e.op, a, b) if e.op in COMPARE else _ramp_arithmetic(e.op, a, b)
         if ramp is not None:
             return ramp
         a, b = self.wide(a), self.wide(b)
@@ -372,6 +373,27 @@ def _ramp_arithmetic(op: str, a: Expr, b: Expr) -> Expr | None:
     if op in ("//", "%") and type(bb) is Const and bb.value > 0 and build.is_const(sb, 0):
         return _ramp_division(op, ab, sa, bb, count)
     return None
+
+
+SWAPPED = {">": "<", "<=": ">="}
+
+
+def _ramp_comparison(op: str, a: Expr, b: Expr) -> Expr | None:
+    """base + stride*lane < limit  ->  base < limit   where they are never apart by less than the lanes reach.
+
+    So it is where both are multiples of the number of lanes: a vector is inside or outside as a whole.
+    """
+    if op in SWAPPED:
+        op, a, b = SWAPPED[op], b, a
+    if op not in ("<", ">=") or type(a) is not Ramp or type(a.stride) is not Const or a.stride.value < 1:
+        return None
+    limit = b.value if type(b) is Broadcast else b
+    if dt.lanes(limit.dtype) > 1 or reads_memory(limit):
+        return None
+    gap = affine.lin(limit) - affine.lin(a.base)
+    if math.gcd(gap.const, *gap.terms.values()) <= a.stride.value * (a.count - 1):
+        return None
+    return build.binary(op, a.base, limit)
 
 
 def _base_and_stride(e: Expr) -> tuple[Any, Any]:

@@ -139,7 +139,8 @@ class Nest:
         outside = d.path[: len(d.path) - len(stage.leaves)]
         threads = [t.thread_tag for s, a in outside if (t := s.mark(a).thread) is not None]
         shared = rank(d.scope) in (1, 2) and not all(map(is_virtual, threads))
-        made = seq(Barrier("shared"), nest, Barrier("shared"), body) if shared else seq(nest, body)
+        barrier = Barrier("shared", self.origin(stage)) if shared else None
+        made = seq(barrier, nest, barrier, body)
         around = self.around(stage, d)
         if stage.double_buffer and around is not None:  # the value: the loop over whose iterations it alternates
             made = Attr("double_buffer", self.buffers[stage.op.outputs[0]], around, made)

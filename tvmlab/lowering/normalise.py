@@ -65,11 +65,11 @@ def _repair(stage: Stage, table: Mapping[int, Stage]) -> Stage:
     at = stage.attach
     if at.kind not in ("at", "scan") or at.stage not in table or at.axis is None:
         return stage
-    axis = _current(table[at.stage], at.axis)
+    axis = current(table[at.stage], at.axis)
     return stage if axis is at.axis else replace(stage, attach=replace(at, axis=axis))
 
 
-def _current(parent: Stage, axis: IterVar) -> IterVar:
+def current(parent: Stage, axis: IterVar) -> IterVar:
     """An attach axis split since is its inner child, one fused as the inner part the fused axis."""
     moved = True
     while axis not in parent.leaves and moved:

@@ -39,6 +39,7 @@ READABLE = (
     "double_buffer",
     "promote_registers",
     "remove_noop",
+    "sync_threads",
 )
 # What a code generator of flat memory needs after that.
 FLAT = ("flatten_storage", "reuse_storage")

@@ -151,9 +151,7 @@ def empty(
     return NDArray(aligned((*map(int, wanted), *lanes), base), where, name)
 
 
-def array(
-    arr: Any, device: Device | None = None, mem_scope: str | None = None, ctx: Device | None = None
-) -> NDArray:
+def array(arr: Any, device: Device | None = None, mem_scope: str | None = None, ctx: Device | None = None) -> NDArray:
     """A copy of `arr` (an array, or nested lists) on `device` (release 0.6: `ctx`)."""
     device = device or ctx
     if isinstance(arr, NDArray):

@@ -25,7 +25,8 @@ from .signature import BufferSpec, Dim, ScalarSpec, Signature, evaluate, words
 class Bound:
     """Arguments as the compiled code takes them.
 
-    `back`: (copy, original) to write back when it has run. `copied`: which of the arrays are copies.
+    `back`: (copy, original) to write back when it has run. `copied`: which of the arrays are copies. `place`: the
+    number of the device that its nd.arrays are on.
     """
 
     arrays: list[Array]
@@ -33,6 +34,7 @@ class Bound:
     sizes: list[int]
     back: list[tuple[Array, Array]]
     copied: set[int]
+    place: int = 0
 
     @property
     def numbers(self) -> list[Any]:
@@ -60,13 +62,25 @@ def bind(signature: Signature, args: Sequence[Any], device: str = "cpu") -> Boun
     for i, spec, a in given:
         sizes.shape(i, spec, a)
     sizes.settle()
-    bound = Bound([], scalars, [], [], set())
+    bound = Bound([], scalars, [], [], set(), 0 if device == "cpu" else _place(params, args))
     for i, spec, a in given:
         bound.arrays.append(_laid_out(i, spec, a, sizes, bound))
     sizes.settle()
     bound.sizes = [sizes.values[name] for name, _ in signature.sizes]
     _separate(given, bound)
     return bound
+
+
+def _place(params: Sequence[Any], args: Sequence[Any]) -> int:
+    """The number of the one device that all nd.arrays are on; 0 where there are only NumPy arrays."""
+    first = None
+    for i, (spec, arg) in enumerate(zip(params, args, strict=True)):
+        if not isinstance(arg, NDArray):
+            continue
+        if first is not None and arg.device != first:
+            raise _refuse(i, spec, "argument-device", f" is on {arg.device}, others are on {first}")
+        first = arg.device
+    return 0 if first is None else first.device_id
 
 
 def _count(n: int) -> str:

@@ -1,4 +1,7 @@
-"""Devices: where arrays live and modules run. `cpu(0)`; one that this process cannot reach says so by `.exist`."""
+"""Devices: where arrays live and modules run. `cpu(0)`; one that this process cannot reach says so by `.exist`.
+
+The memory of an array on `opencl(0)` or `cuda(0)` is this process's: each call copies it to the device and back.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,12 @@ ALIASES = {
     "cl": "opencl", "mtl": "metal",
 }  # fmt: skip
 NAMES = {number: name for name, number in TYPES.items()}
-PRESENT = {"cpu"}  # kinds this process can allocate on; a target's runtime adds its own
+PRESENT = {"cpu"}  # kinds that are always there
+LAUNCHED = {"opencl", "cuda"}  # kinds that runtime/gpu looks for, when it is asked
+FACTS = (
+    "max_threads_per_block warp_size compute_version device_name multi_processor_count max_shared_memory_per_block "
+    "max_clock_rate max_thread_dimensions"
+).split()
 
 
 class DeviceError(LabError, ValueError):
@@ -37,28 +45,59 @@ class Device:
 
     @property
     def exist(self) -> bool:
-        """Can arrays be put there, and modules run, in this process?"""
-        return self.kind in PRESENT
+        """Can arrays be put there, and modules run and be timed? CUDA's simulator runs modules, but is no device."""
+        found = self._found()
+        return self.kind in PRESENT or (found is not None and not found.emulated)
 
-    # What a CPU has no number for is None, as in the classic API.
-    max_threads_per_block = warp_size = compute_version = device_name = multi_processor_count = None
-    max_shared_memory_per_block = max_clock_rate = max_thread_dimensions = None
+    def _found(self) -> Any:
+        """What is known of a device with kernels; None where there is none."""
+        if self.kind not in LAUNCHED:
+            return None
+        from .gpu import listing
+
+        there = listing(self.kind).devices
+        return there[self.device_id] if self.device_id < len(there) else None
+
+    def __getattr__(self, name: str) -> Any:
+        """The classic numbers of a device; what one has no number for is None."""
+        if name not in FACTS:
+            raise AttributeError(f"a device has no {name!r}")
+        found = self._found()
+        if found is None:
+            return None
+        return found.name if name == "device_name" else found.facts.get(name)
 
     def sync(self, stream: Any = None) -> None:
-        """Wait for what runs there: nothing on a CPU, where a call returns when its work is done."""
+        """Wait for what runs there: nothing, since a call returns when its work is done."""
         self.require()
 
     def require(self) -> Device:
-        """Itself, or an error where it does not exist."""
-        if not self.exist:
-            raise DeviceError(
-                "device-missing", f"there is no device {self} in this process",
-                legal=[f"{name}(0)" for name in sorted(PRESENT)],
-            )  # fmt: skip
-        return self
+        """Itself, or an error where nothing runs on it. (CUDA's simulator is enough.)"""
+        if self.kind in PRESENT or self._found() is not None:
+            return self
+        raise DeviceError(
+            "device-missing", f"there is no device {self} in this process", legal=_there(), hint=self._why()
+        )
+
+    def _why(self) -> str:
+        """What is missing."""
+        if self.kind not in LAUNCHED:
+            return ""
+        from .gpu import listing
+
+        return listing(self.kind).why
 
     def __repr__(self) -> str:
         return f"{self.kind}({self.device_id})"
+
+
+def _there() -> list[str]:
+    from .gpu import listing
+
+    return [
+        *(f"{k}(0)" for k in sorted(PRESENT)),
+        *(f"{f.kind}({f.index})" for k in sorted(LAUNCHED) for f in listing(k).devices),
+    ]
 
 
 def device(dev_type: str | int, dev_id: int = 0) -> Device:

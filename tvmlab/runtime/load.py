@@ -111,6 +111,7 @@ def _python(path: Path, card: Card) -> Compiled:
 
 # ---------------------------------------------------------------- machine code
 
+
 def _shared(path: Path, card: Card) -> Compiled:
     """A library with the C function `symbol(buffers..., scalars..., sizes...)`."""
     try:

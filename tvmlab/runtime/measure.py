@@ -16,6 +16,7 @@ from ..core.error import LabError
 from ..core.units import duration
 
 Thunk = Callable[[], Any]
+Clock = Callable[[int], float]
 GROWTH = 1.618  # a repeat that was too short gets at least so many times the runs
 
 WIDE = 0.5  # quartiles further apart than this part of the median: repeats that do not agree
@@ -23,10 +24,14 @@ WIDE = 0.5  # quartiles further apart than this part of the median: repeats that
 
 @dataclass(frozen=True)
 class BenchmarkResult:
-    """`results`: seconds per run, one mean per repeat of `number` runs."""
+    """`results`: seconds per run, one mean per repeat of `number` runs.
+
+    `clock`: what they are the time of, if it is not the whole call.
+    """
 
     results: tuple[float, ...]
     number: int = 1
+    clock: str = ""
 
     @property
     def mean(self) -> float:
@@ -57,7 +62,8 @@ class BenchmarkResult:
     def __repr__(self) -> str:
         repeats = len(self.results)
         head = f"median {duration(self.median)}{self._spread() if repeats > 1 else ''}"
-        return f"{head}, {_times(repeats, 'repeat')} of {_times(self.number, 'run')}, min {duration(self.min)}"
+        tail = f" ({self.clock})" if self.clock else ""
+        return f"{head}, {_times(repeats, 'repeat')} of {_times(self.number, 'run')}, min {duration(self.min)}{tail}"
 
     def _spread(self) -> str:
         """A width where it says something; where half of the repeats spread widely, where they lie."""
@@ -101,24 +107,32 @@ class Timing:
 
 def run(thunk: Thunk, timing: Timing, args: Sequence[Any] = ()) -> BenchmarkResult:
     """Time `thunk()`: one run to warm up, not counted, then the repeats. `args` go to the preparing function."""
+    return run_by(lambda number: seconds(thunk, number), timing, args)
+
+
+def run_by(clock: Clock, timing: Timing, args: Sequence[Any] = (), name: str = "") -> BenchmarkResult:
+    """The same with a clock of one's own: `clock(number)` runs so many times, and gives the seconds they took.
+
+    `name`: what it measures, for who reads the result.
+    """
     prepare = _preparations(timing, args)
     number, results = timing.number, []
-    thunk()
+    clock(1)
     with no_garbage_collection():
         for i in range(timing.repeat):
             prepare()
-            total, number = _repeat(thunk, number, timing)
+            total, number = _repeat(clock, number, timing)
             results.append(total / number)
             if timing.cooldown_interval_ms > 0 and (i + 1) % timing.repeats_to_cooldown == 0:
                 time.sleep(timing.cooldown_interval_ms / 1e3)
-    return BenchmarkResult(tuple(results), number)
+    return BenchmarkResult(tuple(results), number, name)
 
 
-def _repeat(thunk: Thunk, number: int, timing: Timing) -> tuple[float, int]:
+def _repeat(clock: Clock, number: int, timing: Timing) -> tuple[float, int]:
     """Seconds of one repeat, and how many runs it took to last long enough."""
     zeros = 0
     while True:
-        total = seconds(thunk, number)
+        total = clock(number)
         zeros += total == 0
         if total * 1e3 >= timing.min_repeat_ms and total > 0 or zeros > timing.limit_zero_time_iterations:
             return total, number

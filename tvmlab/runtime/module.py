@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,17 @@ class Module:
         self.signature = signature
         self._raw: Callable[..., Any] | None = compiled.extra.get("raw")
         self._plan: Plan | None = None
+        self._launcher = self._attached()
+
+    def _attached(self) -> Any:
+        """What runs device code, which a target cannot: None for a program that runs on this processor."""
+        if "device" not in self.compiled.extra:
+            return None
+        from .gpu import Launcher
+
+        launcher = Launcher(self.compiled.extra["device"], self.compiled.extra["host"])
+        self.compiled = replace(self.compiled, call=launcher.call)
+        return launcher
 
     # ------------------------------------------------------------ running
 
@@ -57,7 +70,10 @@ class Module:
 
     def _checked(self, args: tuple[Any, ...]) -> None:
         bound = self._bind(args)
-        self._plan = None if bound.copied else make_plan(self.signature, args, bound, self.compiled.call, self._raw)
+        if self._launcher is None and not bound.copied:
+            self._plan = make_plan(self.signature, args, bound, self.compiled.call, self._raw)
+        else:
+            self._plan = None
         self._runner(bound)()
         bound.finish()
 
@@ -68,6 +84,8 @@ class Module:
         """The bare call on checked arguments."""
         if self._raw is not None:
             return functools.partial(self._raw, *map(address, bound.arrays), *bound.numbers)
+        if self._launcher is not None:
+            return functools.partial(self._launcher.call, bound.arrays, bound.numbers, bound.place)
         return functools.partial(self.compiled.call, bound.arrays, bound.numbers)
 
     @property
@@ -145,6 +163,7 @@ class Module:
         The arguments are checked once, and copied if they need it, before the clock starts. `min_repeat_ms`: `number`
         grows until a repeat lasts that long. `cache_flush_bytes`: memory to stream through before each repeat.
         `f_preproc`: name of a packed function that gets the arguments before each repeat. `ctx`: release 0.6's `dev`.
+        On a device the times are of the kernels alone, by the device's events; the CUDA simulator is not timed.
         """
         self.get_function(func_name)
         dev = dev or ctx or device(self.device_kind)
@@ -158,7 +177,10 @@ class Module:
         def evaluate(*args: Any) -> measure.BenchmarkResult:
             bound = self._bind(args)
             try:
-                return measure.run(self._runner(bound), plan, args)
+                if self._launcher is None:
+                    return measure.run(self._runner(bound), plan, args)
+                with self._launcher.timed(bound.arrays, bound.numbers, bound.place) as clock:
+                    return measure.run_by(clock, plan, args, "time of the kernels, by the device's events")
             finally:
                 bound.finish()
 
@@ -170,6 +192,27 @@ class Module:
         if bound.back:
             raise LabError("copied-output", "an output that is not contiguous cannot be written in place")
         return self._runner(bound)
+
+    @property
+    def on_device(self) -> bool:
+        """Do its kernels run on a device (or its simulator), not in this process's own code?"""
+        return self._launcher is not None
+
+    @contextmanager
+    def clocked(self, *args: Any) -> Iterator[measure.Clock]:
+        """A clock on these arguments: `clock(n)` runs the program `n` times, and gives the seconds they took.
+
+        On a device they are of the kernels alone, and outputs come back at the end of the block. Refused: to time the
+        CUDA simulator; outputs that need a copy.
+        """
+        if self._launcher is None:
+            run = self.runner(*args)
+            yield lambda number: measure.seconds(run, number)
+            return
+        bound = self._bind(args)
+        with self._launcher.timed(bound.arrays, bound.numbers, bound.place) as clock:
+            yield clock
+        bound.finish()
 
     def set_num_threads(self, n: int) -> None:
         """How many threads parallel loops use from now on."""
@@ -208,7 +251,7 @@ class Module:
     def __reduce__(self) -> Any:
         if self.function is None:
             raise TypeError("a module loaded from an export cannot be pickled: it has no program to be rebuilt from")
-        return rebuild, (self.function, self.target, self.trace_hash)
+        return rebuild, (self.compiled.extra.get("program", self.function), self.target, self.trace_hash)
 
     # ------------------------------------------------------------ showing
 
@@ -228,9 +271,10 @@ class Module:
         return f"{head}<details>{fold}{to_html(chr(10).join(rest))}</details>"
 
 
-def rebuild(function: Function, target: Target, trace_hash: str = "") -> Module:
-    """Compile a lowered function for a target: what unpickling does."""
-    return Module(function, target, target.kind.compile(Program((function,)), target), trace_hash)
+def rebuild(lowered: Function | Program, target: Target, trace_hash: str = "") -> Module:
+    """Compile a lowered function, or a program with kernels, for a target: what unpickling does."""
+    program = lowered if isinstance(lowered, Program) else Program((lowered,))
+    return Module(program.entry, target, target.kind.compile(program, target), trace_hash)
 
 
 def enabled(target: str) -> bool:

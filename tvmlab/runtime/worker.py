@@ -25,7 +25,7 @@ import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from typing import Any, Literal
@@ -73,13 +73,16 @@ class Worker:
     """One child process at a time. `memory`: bytes that a job may take beyond what the process holds at its start.
 
     `preload`: modules that the nursery imports. `fork`: make children by forking (None: where that is safe).
+    `env`: environment variables that the processes have beyond ours.
     """
 
     def __init__(
-        self, memory: int | None = None, preload: Sequence[str] = PRELOAD, fork: bool | None = None
-    ) -> None:
+        self, memory: int | None = None, preload: Sequence[str] = PRELOAD, fork: bool | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> None:  # fmt: skip
         self.memory = usual_memory() if memory is None else int(memory)
         self.preload, self.fork = list(preload), FORKS if fork is None else fork
+        self.env = dict(env or {})
         self._turn, self._guard = threading.Lock(), threading.Lock()
         self._child: _Child | None = None
         self._nursery: _Nursery | None = None
@@ -130,7 +133,11 @@ class Worker:
             return Outcome("cancelled", text="cancelled")
         if child is None:
             return Outcome("lost", text=why)
-        outcome = self._talk(child, what, progress, stop)
+        try:
+            outcome = self._talk(child, what, progress, stop)
+        except BaseException:  # an interrupt while we wait: the job's answer must not be taken for the next one's
+            self._drop()
+            raise
         if outcome.kind not in ("done", "error"):
             self._drop()
         return replace(outcome, seconds=time.monotonic() - start)
@@ -190,11 +197,11 @@ class Worker:
 
     def _made_child(self) -> _Child:
         if not self.fork:
-            return _started(self.memory, self.preload)
+            return _started(self.memory, self.preload, self.env)
         if self._nursery is not None and not self._nursery.alive:
             self._drop(all=True)
         if self._nursery is None:
-            self._nursery = _Nursery(self.preload)
+            self._nursery = _Nursery(self.preload, self.env)
             self._life.add(self._nursery)
         return self._nursery.child(self.memory)
 
@@ -368,12 +375,12 @@ def _command(entry: str, **what: Any) -> list[str]:
     return [sys.executable, "-P", "-c", BOOT.format(f"{__package__}.child", entry), given]
 
 
-def _started(memory: int, preload: list[str]) -> _Child:
+def _started(memory: int, preload: list[str], env: Mapping[str, str]) -> _Child:
     """A child of our own, over its standard input and output."""
     log = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the child
     process = subprocess.Popen(
         _command("alone", memory=memory, preload=preload), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
-        start_new_session=True,
+        start_new_session=True, env={**os.environ, **env},
     )  # fmt: skip
     return _Child(process.pid, process.stdout, process.stdin, log, lambda: process.wait(30))
 
@@ -381,7 +388,7 @@ def _started(memory: int, preload: list[str]) -> _Child:
 class _Nursery:
     """The process that forks. One word at a time: `child` makes one, `status` says how one ended."""
 
-    def __init__(self, preload: list[str]) -> None:
+    def __init__(self, preload: list[str], env: Mapping[str, str]) -> None:
         ours, theirs = socket.socketpair()
         ours.settimeout(START_LIMIT)
         self.socket = ours
@@ -390,7 +397,7 @@ class _Nursery:
             self.process = subprocess.Popen(
                 _command("nursery", fd=theirs.fileno(), preload=preload, parent=os.getpid()), stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=[theirs.fileno()],
-                start_new_session=True,
+                start_new_session=True, env={**os.environ, **env},
             )  # fmt: skip
 
     @property

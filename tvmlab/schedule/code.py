@@ -14,6 +14,7 @@ from ..core.error import ScheduleError
 from ..core.node import THREAD, Expr, IterVar, Node
 from ..core.text import identifier, show
 from ..core.walk import variables
+from ..expr.intrin import as_given
 from ..expr.tensor import Operation, Tensor
 from . import primitives
 from .layout import Layout
@@ -153,7 +154,7 @@ class Writer:
         if isinstance(v, Expr):
             return self.expression(v)
         if hasattr(v, "op") and hasattr(v, "name"):  # a tensor intrinsic: the variable it was declared as
-            return identifier(v.name)
+            return as_given(v) or identifier(v.name)
         return json.dumps(v) if isinstance(v, str) else repr(v)
 
     def layout(self, v: Layout) -> list[str]:

@@ -12,12 +12,18 @@ from typing import Any
 from ..core.error import BuildError
 from ..core.program import Program
 
-SHARED_FILES = {"base", "cabi", "clike", "pylike", "__init__"}
+SHARED_FILES = {"base", "cabi", "clike", "gpu", "pylike", "__init__"}
+
+# targets that are not in a file of their own name
+FOLDERS = {"numba": "numba_cpu", "cuda": "numba_cuda"}
+_NAMES = {folder: name for name, folder in FOLDERS.items()}
+
+# what has kernels, whether it is there or not yet
+GPUS = {"cuda", "cuda_c", "opencl", "metal", "rocm", "vulkan", "nvptx", "webgpu"}
 
 # names of the classic stack -> the target that does it here
 ALIASES = {"c": "llvm", "cpu": "llvm", "stackvm": "interp"}
-NOT_YET = {"cuda", "rocm", "vulkan", "nvptx", "webgpu", "hexagon", "ext_dev", "vdla", "aocl"}
-GPUS = NOT_YET | {"opencl", "cuda_c", "metal"}
+NOT_YET = {"rocm", "vulkan", "nvptx", "webgpu", "hexagon", "ext_dev", "vdla", "aocl"}
 OPTIONS = {"mcpu": "cpu", "mattr": "features", "mtriple": "triple", "target": "triple", "num-threads": "threads"}
 
 # classic options that say nothing to CPU targets here: they are read over
@@ -62,7 +68,7 @@ class Target:
     @property
     def keys(self) -> list[str]:
         """Classic: the families a schedule may be chosen by."""
-        return ["cpu"] if self.name not in GPUS else [self.name, "gpu"]
+        return [self.name, "gpu"] if self.name in GPUS | NOT_YET else ["cpu"]
 
     @property
     def host(self) -> Target:
@@ -162,6 +168,9 @@ class Compiled:
     status            in that file it returns an int, 0 for success
     numbers           dtypes in which it takes scalars and sizes, if they are not the program's
     set_num_threads   callable(n)
+    device, host      of a program with kernels: its `gpu.DeviceCode`, and the function that launches them. `call` is
+                      then set by the Module, which knows devices
+    program           of one with kernels: what it was compiled from
     """
 
     call: Callable[[Sequence[Any], Sequence[Any]], None]
@@ -175,9 +184,9 @@ class Compiled:
 class TargetKind:
     """The record a target's file exports as TARGET.
 
-    `passes`: names of lowering passes after the shared ones. `source(program, target)`: the generated text.
-    `compile(program, target)`: something that runs. `scopes`: storage scopes it has. `refuses(program, target)`:
-    what it cannot run, as an error, or None.
+    `passes`: names of lowering passes after the shared ones; `leaves_out`: shared ones that do it no good.
+    `source(program, target)`: the generated text. `compile(program, target)`: something that runs. `scopes`: storage
+    scopes it has. `model`: of a device with kernels, the one whose limits hold (`gpu.limits`).
 
     For who reads: `title`, what the generated text is called ("": as the target); `syntax`, how its words are found
     (python, llvm, asm, c); `forms`, what else a compiled program can show without a long wait (`asm`); `own_text`:
@@ -189,6 +198,8 @@ class TargetKind:
     source: Callable[[Program, Target], str]
     compile: Callable[[Program, Target], Compiled]
     passes: tuple[str, ...] = ()
+    leaves_out: frozenset[str] = frozenset()
+    model: str = ""
     scopes: frozenset[str] = frozenset({"global", "local", "shared", "warp"})
     device: str = "cpu"
     title: str = ""
@@ -201,12 +212,16 @@ class TargetKind:
         return self.name
 
 
+KERNELS = frozenset({"hoist_guards", "partition_loops", "promote_registers"})  # they make loops of a size that differs
+# from thread to thread, which no GPU compiler unrolls into registers
+
+
 @lru_cache(maxsize=1)
 def names() -> tuple[str, ...]:
     """The targets that exist: the files of this folder."""
     here = Path(__file__).parent
     found = {p.stem for p in here.glob("*.py")} | {p.parent.name for p in here.glob("*/__init__.py")}
-    return tuple(sorted(n.removesuffix("_cpu") for n in found - SHARED_FILES))
+    return tuple(sorted(_NAMES.get(n, n) for n in found - SHARED_FILES))
 
 
 @cache
@@ -216,6 +231,5 @@ def get(name: str) -> TargetKind:
     if name not in names():
         hint = f"{name} is not there yet: bound loops lower and print, and run on `interp`" if name in NOT_YET else ""
         raise BuildError("unknown-target", f"there is no target `{name}`", legal=names(), hint=hint)
-    module = "numba_cpu" if name == "numba" else name
-    kind: TargetKind = import_module(f".{module}", __package__).TARGET
+    kind: TargetKind = import_module(f".{FOLDERS.get(name, name)}", __package__).TARGET
     return kind

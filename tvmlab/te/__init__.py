@@ -10,10 +10,10 @@ from ..core.build import all_ as all
 from ..core.build import any_ as any
 from ..core.build import binary, const, if_then_else
 from ..core.intrin import (
-    abs, acos, acosh, asin, asinh, atan, atan2, atanh, ceil, ceildiv, clz, copysign, cos, cosh, div, erf, exp, exp2,
-    exp10, floor, floordiv, floormod, fmod, hypot, indexdiv, indexmod, infinity, isfinite, isinf, isnan, ldexp,
-    likely, log, log1p, log2, log10, max_value, min_value, nearbyint, nextafter, popcount, power, reinterpret, round,
-    rsqrt, sigmoid, sin, sinh, sqrt, tan, tanh, trunc, truncdiv, truncmod,
+    abs, acos, acosh, asin, asinh, atan, atan2, atanh, ceil, ceildiv, clz, copysign, cos, cosh, div, dot4, erf, exp,
+    exp2, exp10, floor, floordiv, floormod, fmod, hypot, indexdiv, indexmod, infinity, isfinite, isinf, isnan,
+    ldexp, likely, log, log1p, log2, log10, max_value, min_value, nearbyint, nextafter, popcount, power,
+    reinterpret, round, rsqrt, sigmoid, sin, sinh, sqrt, tan, tanh, trunc, truncdiv, truncmod,
 )  # fmt: skip
 from ..core.node import IterVar, Range, Var
 from ..expr import classic as _classic  # gives nodes their classic field names

@@ -15,8 +15,8 @@ from ..core.calls import (
 )  # fmt: skip
 from ..core.intrin import (
     abs, acos, acosh, asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, ceil,
-    ceildiv, clz, copysign, cos, cosh, div, erf, exp, exp2, exp10, fabs, floor, floordiv, floormod, fmod, hypot,
-    indexdiv, indexmod, infinity, isfinite, isinf, isnan, ldexp, likely, log, log1p, log2, log10, max_value,
+    ceildiv, clz, copysign, cos, cosh, div, dot4, erf, exp, exp2, exp10, fabs, floor, floordiv, floormod, fmod,
+    hypot, indexdiv, indexmod, infinity, isfinite, isinf, isnan, ldexp, likely, log, log1p, log2, log10, max_value,
     min_value, nearbyint, nextafter, popcount, pow, power, q_multiply_shift, q_multiply_shift_per_axis, reinterpret,
     round, rsqrt, shift_left, shift_right, sigmoid, sin, sinh, sqrt, tan, tanh, trunc, truncdiv, truncmod,
 )  # fmt: skip

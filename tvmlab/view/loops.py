@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..core.deep import deep
-from ..core.node import Attr, For, If, IterVar, LetStmt, Stmt
+from ..core.node import Attr, Barrier, For, If, IterVar, LetStmt, Stmt
 from ..core.program import Origin, Program
 from ..core.text import program_lines
+from ..lowering.passes.sync_threads import Conflict
 from ..schedule.state import Fuse, Stage, State
 from ..schedule.trace import Trace
 from . import tokens
@@ -27,7 +28,10 @@ def lines(program: Program, trace: Trace) -> list[Line]:
     steps, made = makers(trace), [(d, t, node) for d, t, node in program_lines(program)]
     found: list[Line] = []
     for (depth, text, node), place in zip(made, owners(trace.state, made), strict=True):
-        line = plain(depth, text)
+        why = node.origin if isinstance(node, Barrier) and isinstance(node.origin, Conflict) else None
+        line = plain(depth, text if why is None else f"{text}  # {why.buffer}")
+        if why is not None:
+            line["why"] = str(why)
         if place is not None:
             line["id"] = id_of(trace.state, *place)
             step = 0 if isinstance(node, (If, LetStmt)) else steps.get(place, 0)

@@ -48,6 +48,7 @@ class Line(TypedDict):
     k: NotRequired[list[Span]]
     id: NotRequired[str]  # the loop (or stage) this line is of
     s: NotRequired[int]  # the step that made it, 1, 2, ...
+    why: NotRequired[str]  # why it is there: of a barrier, the accesses that need it
 
 
 class Level(TypedDict):
@@ -289,7 +290,7 @@ class Table(TypedDict):
 
 
 class Picture(TypedDict):
-    kind: str  # graph, relations, metrics, roofline
+    kind: str  # graph, relations, metrics, roofline, parallel
     svg: str  # elements with data-id select
     table: Table
     about: str  # three sentences

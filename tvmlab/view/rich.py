@@ -14,7 +14,7 @@ from typing import Any
 from ..core.error import LabError
 from ..core.hooks import put
 from ..core.node import REDUCE, IterVar, Load, Stmt
-from ..core.program import Program
+from ..core.program import Origin, Program
 from ..core.text import PRE, coloured, program_lines, show
 from ..expr.tensor import ComputeOp, PlaceholderOp, Tensor
 from ..face.api import lower
@@ -89,7 +89,7 @@ def owners(nodes: list[Any]) -> list[str]:
     for node in reversed(nodes):
         origin = getattr(node, "origin", None)
         below = found[-1] if found and isinstance(node, Stmt) else ""
-        found.append(origin.stage if origin is not None else below)
+        found.append(origin.stage if isinstance(origin, Origin) else below)
     return found[::-1]
 
 

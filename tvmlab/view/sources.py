@@ -19,9 +19,10 @@ from ..core.error import BuildError, LabError
 from ..core.node import For
 from ..core.program import Program
 from ..core.text import program_lines
-from ..face.api import refuse_open
+from ..face.api import for_target, leaving_out, refuse_open
 from ..face.verdict import arguments
 from ..lowering import pipeline
+from ..lowering.config import DEFAULT
 from ..schedule.state import State
 from ..schedule.trace import Trace
 from ..target import Target, get, names
@@ -53,17 +54,29 @@ class Kind:
 _MADE: WeakKeyDictionary[State, dict[Any, SourceText]] = WeakKeyDictionary()
 
 
-def kinds() -> list[Kind]:
-    """What can be asked for: the loops first, then a kind per target, then the forms of compiled programs."""
+def kinds(beside: str = "") -> list[Kind]:
+    """What can be asked for: the loops first, then a kind per target, then the forms of compiled programs.
+
+    `beside`: only of targets that run the same schedules as this one, on CPUs or by kernels.
+    """
+    same = None if not beside else bool(get(beside).model)
     found, forms = [Kind("loops", "Loops")], []  # type: tuple[list[Kind], list[Kind]]
-    there = [(name, kind) for name in reversed(names()) if (kind := _available(name)) is not None and kind.own_text]
-    for name, target in sorted(there, key=lambda x: x[1].device != "cpu"):  # numba, which is read most, stands first
+    for name in sorted(names(), key=_order):
+        target = _available(name)
+        if target is None or not target.own_text or same not in (None, bool(target.model)):
+            continue
         found.append(Kind(name, target.title or name, name))
         for form in target.forms:
             taken = any(k.name == form for k in forms)
             label = FORMS.get(form, form)
             forms.append(Kind(f"{name}.{form}" if taken else form, f"{label} ({name})" if taken else label, name, form))
     return [*found, *forms]
+
+
+def _order(name: str) -> tuple[bool, int]:
+    """CPUs first; of the others each before those that come before it: numba, which is read most, before llvm."""
+    target = _available(name)
+    return target is not None and bool(target.model), -names().index(name)
 
 
 def _available(name: str) -> TargetKind | None:
@@ -132,10 +145,11 @@ def refuse_long(text: str) -> None:
 def flat(trace: Trace, target: Target) -> Program:
     """The program as that target's generator takes it. Refused like a build: an open obligation, an illegal program."""
     found: list[LabError] = []
-    program = pipeline.readable(trace.state, arguments(trace), problems=found)
+    config = leaving_out(DEFAULT, target)
+    program = pipeline.readable(trace.state, arguments(trace), config=config, problems=found)
     refuse_open(program, found)
     verify.check(program)
-    return pipeline.run(program, (*pipeline.FLAT, *target.kind.passes))
+    return for_target(program, target, config)
 
 
 def _text(kind: Kind, lines: list[Line], note: str = "", error: Any = None) -> SourceText:

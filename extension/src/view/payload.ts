@@ -24,6 +24,7 @@ export interface Line {
   k?: [number, number, string][];
   id?: string;
   s?: number;
+  why?: string;
 }
 
 export interface Level {

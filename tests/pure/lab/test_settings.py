@@ -91,7 +91,7 @@ def test_what_is_no_setting_is_passed_over(values):
 
 
 BAD = [
-    ("defaultTarget", ["cuda", "no such", 7, None, [], "llvm -no-such=1", "\0"]),
+    ("defaultTarget", ["hexagon", "no such", 7, None, [], "llvm -no-such=1", "\0"]),
     ("machineModel", ["abacus", 7, None, {}]),
     ("runBudget", [None, 5, "x", [], {"seconds": 0}, {"rounds": 2}, {"rounds": 9.5}, {"seconds": True}, {"hours": 1}]),
     ("staticCompanion", ["always", None, {}]),

@@ -123,6 +123,25 @@ def test_shared_memory_after_a_barrier():
     assert shares(p)
 
 
+def in_a_block(n, *between):
+    """Each thread uses its own element of a, then another one of b; n times over."""
+    (t, k), a, b = ints("t k"), buffer("a", 40, scope="shared"), buffer("b", 40, scope="shared")
+    x, y = buffer("X", 40), buffer("Y", 40)
+    first = [store(a, t, load(x, t)), store(y, t, load(a, t))]
+    second = [store(b, 39 - t, load(y, t) + 1.0), store(y, t, load(b, 39 - t))]
+    body = Alloc(a, seq(*first, Barrier("shared"), Alloc(b, seq(*second)), *between))
+    body = body if n == 1 else For(k, C_(0), C_(n), "serial", body)
+    return flatten_storage(program((x, y), For(t, C_(0), C_(40), "thread", body, "threadIdx.x")))
+
+
+def test_a_loop_needs_a_barrier_on_the_way_back_too():
+    assert shares(in_a_block(1))
+    assert not shares(in_a_block(3))
+    assert shares(in_a_block(3, Barrier("shared")))
+    for p in (in_a_block(1), in_a_block(3), in_a_block(3, Barrier("shared"))):
+        same_result(p, reuse_storage(p))
+
+
 def test_inside_threads_global_memory_stays():
     (t,) = ints("t")
     assert not shares(hand(fill, fill, around=lambda s: For(t, C_(0), C_(4), "thread", s, "threadIdx.x")))

@@ -1,5 +1,7 @@
 """Vectorized loops become vectors, masks, or serial loops where there is no vector form."""
 
+import math
+
 import pytest
 
 from tests.pure.passes.ir import buffer, ints, load, loop, nodes, program, run, same_result, store, var, when
@@ -279,3 +281,20 @@ def test_several_lane_dependent_indices():
     a, b = buffer("A", 8, 8), buffer("B", 8)
     (i,) = ints("i")
     check(program((a, b), loop(i, 8, store(b, i, load(a, i, 7 - i)), kind="vectorized")))
+
+
+@pytest.mark.parametrize("op", ["<", "<=", ">", ">="])
+@pytest.mark.parametrize("scale, limit", [(4, 20), (4, 18), (8, 24), (6, 12), (2, 7)])
+def test_a_vector_is_inside_or_outside_as_a_whole_where_that_is_sure(op, scale, limit):
+    """for i in 8: for j in vectorized(4): if i*scale + j op limit: a[i, j] = 1"""
+    a = buffer("A", 8, 4)
+    i, j = ints("i j")
+    x = i * scale + j
+    for left, right in ((x, build.const(limit)), (build.const(limit), x)):
+        guard = build.binary(op, left, right)
+        before = program((a,), loop(i, 8, loop(j, 4, when(guard, store(a, (i, j), 1.0)), kind="vectorized")))
+        after = vectorize(before)
+        same_result(before, after)
+        whole = math.gcd(scale, limit) >= 4
+        exact = (op in ("<", ">=")) == (left is x)
+        assert ("# where" not in str(after)) == (whole and exact), str(after)

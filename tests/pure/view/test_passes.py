@@ -42,7 +42,7 @@ def test_where_something_is_owed_the_build_only_passes_are_left_out():
     B = te.compute((n,), lambda i: A[i] + 1.0, name="B")
     s = te.create_schedule(B.op)
     s[B].vectorize(B.op.axis[0])
-    assert passes(s.trace)[-1]["name"] == "remove noop"
+    assert passes(s.trace)[-1]["name"] == "sync threads"
 
 
 @pytest.mark.parametrize("seed", range(25))

@@ -4,7 +4,19 @@ import pkgutil
 from importlib import import_module
 from types import ModuleType
 
-ORDER = ("lowering", "compile", "matmul", "conv2d", "depthwise", "call", "memory", "threads", "lab", "lab_kernel")
+ORDER = (
+    "lowering",
+    "compile",
+    "matmul",
+    "matmul_int8",
+    "conv2d",
+    "depthwise",
+    "call",
+    "memory",
+    "threads",
+    "lab",
+    "lab_kernel",
+)
 
 
 def names() -> list[str]:

@@ -11,7 +11,7 @@
 
 `config.split_loop` (even) writes out so many iterations, which makes the copy's number a constant and leaves the
 condition to the last few. What is computed must not depend on what its own iteration makes: it runs one ahead.
-Shared memory needs one barrier per iteration instead of two.
+Shared memory needs one barrier per iteration instead of two (the pass sync_threads has the last word on them).
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Ahead:
 
     def take(self, found: Found) -> None:
         b: Buffer = found.mark.about
-        produce, consume, barriers = _parts(found.mark.body, b)
+        produce, consume, removed = _parts(found.mark.body, b)
         if not produce:  # in this part of the iterations nothing of it is needed
             self.rest = without(self.rest, found.mark, found.mark.body, ())
             return
@@ -98,7 +98,7 @@ class Ahead:
         made = {s.buffer: widened(s.buffer, 2) for s in mine}
         which = binary("%", binary("-", self.loop.var, self.loop.lo), 2)
         body = select(_wrapped(seq(*produce), found), made, which, "cannot double buffer")
-        barrier = Barrier(b.scope) if barriers else None
+        barrier = Barrier(b.scope, removed.origin) if removed is not None else None
         rest = without(self.rest, found.mark, seq(*consume), made)
         self.rest = select(rest, made, which, "cannot double buffer")
         self.first.append(seq(barrier, fresh(body, {self.loop.var: self.loop.lo})))
@@ -180,17 +180,17 @@ def _check_loop(loop: For, found: Found) -> None:
     )
 
 
-def _parts(body: Stmt, b: Buffer) -> tuple[list[Stmt], list[Stmt], bool]:
-    """What computes the buffer, what uses it, and whether barriers separate them (which are left out)."""
+def _parts(body: Stmt, b: Buffer) -> tuple[list[Stmt], list[Stmt], Barrier | None]:
+    """What computes the buffer, what uses it, and the barrier of its stage around it, if there is one (left out)."""
     stmts = list(body.stmts) if type(body) is Seq else [body]
     count = producing(body, b)
     produce, consume = stmts[:count], stmts[count:]
-    barriers = False
-    if produce and type(produce[0]) is Barrier:
-        produce, barriers = produce[1:], True
-    if consume and type(consume[0]) is Barrier:
-        consume, barriers = consume[1:], True
-    return produce, consume, barriers
+    removed = None
+    if produce and type(produce[0]) is Barrier and produce[0].origin is not None:
+        removed, produce = produce[0], produce[1:]
+    if consume and type(consume[0]) is Barrier and consume[0].origin is not None:
+        removed, consume = consume[0], consume[1:]
+    return produce, consume, removed
 
 
 def _written_outside(s: Any, skip: set[int]) -> set[Any]:

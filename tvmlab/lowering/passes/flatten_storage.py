@@ -18,6 +18,7 @@ from ...core.affine import Lin
 from ...core.node import Alloc, AllReduce, Attr, Bin, Broadcast, Buffer, Const, Expr, Load, Ramp, Stmt, Store, Var
 from ...core.program import Function, Program
 from ...core.walk import map_children, replace
+from ..across import along_lanes, over_lanes
 from ..config import DEFAULT, Config
 
 
@@ -70,6 +71,10 @@ class Flattener:
         offset = affine.number(0) if b.offset is None else affine.lin(b.offset)
         wide = any(dt.element(i.dtype) == "int64" for i in indices) or self.buffer(b).shape[0].dtype == "int64"
         dtype = "int64" if wide else "int32"
+        if any(dt.lanes(i.dtype) > 1 and not isinstance(i, (Ramp, Broadcast)) for i in indices):
+            found = self.straight(b, indices, offset, dtype)
+            if found is not None:
+                return found
         total, step, rest, lanes = offset, affine.number(0), None, 1
         for i, stride in zip(indices, self.strides_of(b), strict=True):
             if dt.lanes(i.dtype) == 1:
@@ -87,6 +92,20 @@ class Flattener:
         if lanes == 1:
             return base
         return _vector_index(base, affine.to_expr(step, dtype), rest, lanes)
+
+    def straight(self, b: Buffer, indices: Sequence[Expr], total: Lin, dtype: str) -> Expr | None:
+        """`[0..63]//4` and `[0..63]%4` in a dimension of 16 and one of 4: 64 neighbours. None for what is no ramp."""
+        count = max(dt.lanes(i.dtype) for i in indices)
+        lane = Var("lane", dtype)
+        facts = affine.NOTHING.with_range(lane, affine.number(0), affine.number(count - 1))
+        for i, stride in zip(indices, self.strides_of(b), strict=True):
+            one = along_lanes(i, lane)
+            if one is None:
+                return None
+            total = total + affine.product(affine.lin(one, facts), stride)
+        total = affine.lin(affine.simplify(affine.to_expr(total, dtype), facts), facts)
+        made = over_lanes(affine.to_expr(total, dtype), lane, count)
+        return made if isinstance(made, Ramp) else None
 
     def visit(self, n: Any) -> Any:
         t = type(n)

@@ -10,7 +10,8 @@ Of one level (no loop between the allocations), of one scope and data type. Cons
 (the memory gets the larger one), sizes with variables must be equal. The last reader of the old buffer may be the
 first writer of the new one where each element is read and written by the same iteration, as above. Registers
 (`local`, `warp`, and what fits 32 bits) and memory whose address is taken stay apart; between threads a barrier must
-separate the last use of the old buffer from the first of the new one. Works on flat programs.
+separate the last use of the old buffer from the first of the new one, and in a loop also the last use of the new one
+from the first of the old one in the next iteration. Works on flat programs.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from ...core.node import (
     Stmt,
     Store,
     Var,
+    While,
 )
 from ...core.program import Program
 from ...core.walk import constant, identical, map_children, replace, rewrite, uses, walk
@@ -52,19 +54,23 @@ THREADS = ("thread", "vthread")
 def reuse_storage(program: Program, config: Config = DEFAULT) -> Program:
     if not config.reuse_storage:
         return program
-    return program.map_bodies(lambda body: _level(body, False))
+    return program.map_bodies(lambda body: _level(body, False, False))
 
 
-def _level(s: Stmt, threads: bool) -> Stmt:
-    """One level: the statements and allocations that no loop or condition separates; then the levels inside."""
-    plan = Plan(s, threads)
+def _level(s: Stmt, threads: bool, again: bool) -> Stmt:
+    """One level: the statements and allocations that no loop or condition separates; then the levels inside.
+
+    `threads`: it is inside a kernel; `again`: and there inside a loop.
+    """
+    plan = Plan(s, threads, again)
     made: Stmt = plan.apply(s)
 
     def inner(x: Any) -> Any:
         if type(x) in (Seq, Alloc, Attr, LetStmt):
             return map_children(x, lambda c: inner(c) if isinstance(c, Stmt) else c)
         inside = threads or (type(x) is For and x.kind in THREADS)
-        return map_children(x, lambda c: _level(c, inside) if isinstance(c, Stmt) else c)
+        repeats = again or (threads and type(x) in (For, While) and not (type(x) is For and x.kind in THREADS))
+        return map_children(x, lambda c: _level(c, inside, repeats) if isinstance(c, Stmt) else c)
 
     result: Stmt = inner(made)
     return result
@@ -82,15 +88,15 @@ class Slot:
 class Plan:
     """Where each buffer of a level lives. `moves`: buffers that move into the memory of another."""
 
-    def __init__(self, s: Stmt, threads: bool) -> None:
-        self.threads = threads
+    def __init__(self, s: Stmt, threads: bool, again: bool) -> None:
+        self.threads, self.again = threads, again
         self.leaves: list[Node] = []  # statements of the level in order
         self.span: dict[Any, tuple[int, int]] = {}  # handle -> first and last leaf that touches it
         self.pinned: set[Any] = set()  # handles that occur as values: their address is taken
         self.moves: dict[Buffer, Slot] = {}
         allocates = self._collect(s)
         if allocates > 1:
-            self.barriers = [k for k, x in enumerate(self.leaves) if type(x) is Barrier]
+            self.barriers = [k for k, x in enumerate(self.leaves) if type(x) is Barrier and x.scope == "shared"]
             self._place(s, [])
 
     # ------------------------------------------------------------ when each buffer is used
@@ -175,7 +181,13 @@ class Plan:
         begin, end = (last, mine[0]) if last < mine[0] else (mine[1], first)
         if begin >= end:
             return False
-        return not self._together(b) or any(begin < k < end for k in self.barriers)
+        return not self._together(b) or self._ordered((first, last), mine)
+
+    def _ordered(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
+        """Do all threads meet between the two times of use, and in a loop between the second and the first again?"""
+        (start, begin), (end, stop) = sorted((one, other))
+        between = any(begin < k < end for k in self.barriers)
+        return between and (not self.again or any(k < start or k > stop for k in self.barriers))
 
     def _together(self, b: Buffer) -> bool:
         """Do several threads use this memory?"""

@@ -8,7 +8,7 @@
                                                                  ...
 
 - A kernel is an outermost thread loop. It takes the buffers that it uses, then the variables that it needs: sizes,
-  scalar arguments, loops of the host. Its attributes are `kernel` and `launch`: (tag, extent) for each thread axis.
+  scalar arguments, loops of the host. Its attributes are `kernel` and `launch`: {tag: extent} of the thread axes.
 - What is left is the host's: loops, conditions and allocations around launches. It computes nothing: a stage that no
   loop of is bound is refused, with the lines that would bind it.
 - A thread axis that several loops of a kernel bind is launched as often as the largest of them asks.
@@ -66,14 +66,14 @@ class Cutter:
     def launch(self, s: For) -> Stmt:
         kernel = self.kernel(s)
         self.kernels.append(kernel)
-        extents = dict(dict(kernel.attrs)["launch"])
+        extents = dict(kernel.attrs)["launch"]
         dims = tuple(extents.get(tag, const(1)) for tag in TAGS)
         args = tuple(p.data if isinstance(p, Buffer) else p for p in kernel.params)
         return Evaluate(Call(kernel.name, (*dims, *args), "int32", "launch"))
 
     def kernel(self, s: For) -> Function:
         name = self.fresh(s)
-        launch = tuple(_extents(s, name).items())
+        launch = _extents(s, name)
         used = {x.buffer.data for x in walk(s) if isinstance(x, (Load, Store))}
         used |= {v for v in variables(s) if v.dtype == "handle"}
         inside = {x.buffer.data for x in walk(s) if isinstance(x, Alloc)}
@@ -81,7 +81,7 @@ class Cutter:
         buffers = [b for data, b in self.buffers.items() if data in used and data not in inside]
         handles = {b.data for b in buffers} | inside
         scalars = [v for v in free_variables(s) if v not in handles]
-        for _, extent in launch:  # what a launch needs, the kernel may compare with
+        for extent in launch.values():  # what a launch needs, the kernel may compare with
             scalars += [v for v in variables(extent) if v not in scalars]
         return Function(name, (*buffers, *scalars), s, (), (("kernel", True), ("launch", launch)))
 
@@ -168,7 +168,7 @@ def _unbound(s: Store, loops: tuple[For, ...]) -> BuildError:
     return BuildError(
         "not-bound",
         f"{stage} would be computed on the host: no loop of it is bound to blocks or threads",
-        where=["    " * k + f"for {x.var.name} in {x.kind}({show(x.extent)}):" for k, x in enumerate(loops)]
+        where=["    " * k + show(x).splitlines()[0] for k, x in enumerate(loops)]
         + ["    " * len(loops) + show(s)],
         hint="add two lines, or let s.default(target) bind all that is left:\n    "
         + "\n    ".join(_lines(stage, loops)),

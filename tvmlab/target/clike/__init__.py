@@ -10,8 +10,12 @@ a small function is printed with the kernels (helpers.py), and only then.
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any, NoReturn
+
 from ...core.error import BuildError
 from ...core.program import Function, Program
+from ..base import Compiled
 from . import helpers, host
 from .dialect import Dialect
 from .kernel import kernel_name, kernels, write
@@ -46,9 +50,19 @@ def _host(fn: Function, d: Dialect) -> list[str]:
     return [f"#ifndef {d.host}  // for who reads: the compiler of kernels leaves this out", *host.cuda(fn, d), "#endif"]
 
 
-def only_text(name: str, why: str) -> BuildError:
-    """What `compile` says of a target that nothing here runs."""
-    return BuildError(
-        "text-target", f"{name} is text: {why}", legal=["target opencl", "target interp"],
-        hint=f'the text: tvmlab.target.get("{name}").source(program, target), and in the lab under its name',
-    )  # fmt: skip
+def only_text(name: str, source: str, why: str, ending: str) -> Compiled:
+    """What `compile` gives of a target that nothing here runs: a module to read and to export, not to call."""
+
+    def refused(*arguments: Any) -> NoReturn:
+        raise BuildError(
+            "text-target", f"{name} is text: {why}", legal=["target opencl", "target cuda", "target interp"],
+            hint="module.source is the text, module.export writes it to a file",
+        )  # fmt: skip
+
+    def export(path: Any) -> None:
+        if Path(path).suffix != ending:
+            message = f"cannot export to `{Path(path).name}`: the target `{name}` writes {ending} files"
+            raise BuildError("export-kind", message, legal=[ending])
+        Path(path).write_text(source, encoding="utf-8")
+
+    return Compiled(refused, source, extra={"export": export, "ending": ending})

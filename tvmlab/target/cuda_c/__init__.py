@@ -8,7 +8,7 @@ type.
 from __future__ import annotations
 
 from ...core.program import Program
-from ..base import Compiled, Target, TargetKind
+from ..base import KERNELS, Compiled, Target, TargetKind
 from ..clike import Dialect, only_text, program_text
 
 ONE = (
@@ -89,7 +89,7 @@ def source(program: Program, target: Target) -> str:
 
 
 def compile(program: Program, target: Target) -> Compiled:
-    raise only_text("cuda_c", "compile it with nvcc, or look at it")
+    return only_text("cuda_c", source(program, target), "compile it with nvcc, or look at it", ".cu")
 
 
 TARGET = TargetKind(
@@ -97,7 +97,9 @@ TARGET = TargetKind(
     about="CUDA C++ to read, and to compile elsewhere",
     source=source,
     compile=compile,
-    passes=("split_host_device",),
+    passes=("allreduce_tree", "split_host_device"),
+    leaves_out=KERNELS,
+    model="sm_80",
     scopes=frozenset({"global", "local", "shared"}),
     device="cuda",
     title="CUDA C++",

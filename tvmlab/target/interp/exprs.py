@@ -30,7 +30,7 @@ from ...core.node import (
     Select,
     Var,
 )  # fmt: skip
-from . import maths
+from . import kernels, maths
 from .access import read
 from .calls import call
 from .memory import numpy_type
@@ -159,6 +159,8 @@ def _call(w: Writer, e: Call, exact: bool) -> str:
         return _if_then_else(w, e, exact)
     if e.name == "likely":
         return EXPR[type(e.args[0])](w, e.args[0], exact)
+    if e.name == "shuffle_xor":
+        return kernels.shuffle(w, e)
     return _as_index(w, e, call(w, e), exact)
 
 
@@ -168,7 +170,7 @@ def _if_then_else(w: Writer, e: Call, exact: bool) -> str:
     if dt.lanes(cond.dtype) > 1:
         return _select(w, Select(cond, then, other), exact)
     side = w.index if exact and dt.is_int(e.dtype) else w.value
-    if w.crowded():
+    if w.crowded() and not kernels.syncs(e):
         params = w.arguments()
         return f"{w.outline(lambda: _if_then_else(w, e, exact), params)}({', '.join(params)})"
     c, result = w.value(cond), w.fresh("t")

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...core.node import AllReduce, Barrier, Const, Expr, For, Stmt
-from ...core.walk import free_variables, walk
+from ...core.node import AllReduce, Barrier, Call, Const, Expr, For, Stmt
+from ...core.walk import constant, free_variables, walk
 from .access import write_scalar
 from .writer import Writer
 
 TAGS = tuple(f"{stem}.{axis}" for stem in ("blockIdx", "threadIdx") for axis in "xyz")
+WIDTHS = (2, 4, 8, 16, 32)  # of the groups of lanes that shuffle among themselves
 VIRTUAL = ("vthread", "cthread", "virtual_thread")
 Body = Callable[[Writer, Stmt, str], None]
 
@@ -23,9 +24,13 @@ def virtual(s: For) -> bool:
     return s.kind == "vthread" or s.thread.startswith(VIRTUAL)
 
 
-def syncs(s: Stmt) -> bool:
+def syncs(s: Stmt | Expr) -> bool:
     """May a thread that runs `s` have to wait for others?"""
-    return any(isinstance(n, (Barrier, AllReduce)) or (isinstance(n, For) and virtual(n)) for n in walk(s))
+    return any(_waits(n) or (isinstance(n, For) and virtual(n)) for n in walk(s))
+
+
+def _waits(n: object) -> bool:
+    return isinstance(n, (Barrier, AllReduce)) or (isinstance(n, Call) and n.name == "shuffle_xor")
 
 
 def thread_loop(w: Writer, s: For, body: Body) -> None:
@@ -110,6 +115,23 @@ def barrier(w: Writer, s: Barrier) -> None:
             ['barrier("shared")', 'barrier("warp")'], "to order blocks, end the kernel and start another",
         )  # fmt: skip
     w.line(f"yield ({'warp' if s.scope.startswith('warp') else 'block'!r}, {w.at()}, None)")
+
+
+def shuffle(w: Writer, e: Call) -> str:
+    """`shuffle_xor(value, mask, width)`: all lanes of a warp come here, then each gets another one's value.
+
+    It orders no memory: what lanes store before it is not what others read after it, without a barrier.
+    """
+    value, mask, width = e.args
+    m, n = constant(mask), constant(width)
+    if m is None or n not in WIDTHS or not 0 < m < n:
+        hint = "the mask is a number from 1 to width - 1"
+        raise w.refuse("shuffle-mask", f"`{e!r}` names no lanes of a warp", [str(x) for x in WIDTHS], hint)
+    if w.kernel is None:
+        raise w.refuse("shuffle-threads", f"`{e!r}` stands outside of every thread loop")
+    result = w.fresh("t")
+    w.line(f"{result} = yield ('shuffle', {w.at()}, ({w.value(value)}, {m}))")
+    return result
 
 
 def all_reduce(w: Writer, s: AllReduce) -> None:

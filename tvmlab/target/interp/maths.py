@@ -145,8 +145,21 @@ def _reinterpret(source: str, dtype: str) -> Callable[[Value], Value]:
     return lambda x: done(np.array([x], kind).view(target)[0].item())
 
 
+def _dot4(dtype: str) -> Callable[[Value, Value, Value], Value]:
+    """c + the sum of each four products; four bytes alone meet every lane of c. The sum wraps."""
+    kind, vector = numpy_type(dtype), dt.lanes(dtype) > 1
+
+    def dot(c: Value, a: Value, b: Value) -> Value:
+        fours = [x.astype(np.int64).reshape(-1, 4) for x in (a, b)]
+        total = c + (fours[0] * fours[1]).sum(axis=1)
+        return total.astype(kind) if vector else wrap(int(total[0]), dtype)
+
+    return dot
+
+
 NAMES = frozenset({
     *FLOAT1, *FLOAT2, *TESTS, "nextafter", "ldexp", "popcount", "clz", "bitwise_not", "q_multiply_shift", "reinterpret",
+    "dot4",
 })  # fmt: skip
 
 
@@ -156,6 +169,8 @@ def function(name: str, dtype: str, sources: tuple[str, ...]) -> Callable[..., V
     source = sources[0] if sources else ""
     if name == "reinterpret":
         return _reinterpret(source, dtype)
+    if name == "dot4":
+        return _dot4(dtype)
     if dt.is_int(dtype) and not dt.is_float(source) and (whole := _integer(name, source)):
         return _each(whole, dtype)
     if name in WHOLE and dt.is_int(source):

@@ -116,6 +116,9 @@ def _in_order(fn: Function, arrays: Sequence[Any] | Mapping[str, Any]) -> list[A
         want = numpy_type(b.dtype)
         if not isinstance(a, np.ndarray) or a.dtype != want:
             raise InterpError("arguments", f"argument {b.name} must be a NumPy array of {want}, not {_kind(a)}")
+        if b.owner.strides is None and not a.flags.c_contiguous:
+            hint = "pass np.ascontiguousarray(...)"
+            raise InterpError("arguments", f"argument {b.name} must lie in memory row by row, without gaps", hint=hint)
     return list(arrays)
 
 

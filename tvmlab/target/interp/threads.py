@@ -1,8 +1,8 @@
 """Running the threads of a kernel in lock step from barrier to barrier; blocks one after another.
 
-A thread is a generator. It yields (kind, site, loops, payload) where it waits: at a "warp" or "block" barrier, or in
-a "reduce" over threads, from which it is sent the result. Between two waits it runs alone; what others do in that
-time is ordered behind nothing, which is what the race checks (tasks.py) see.
+A thread is a generator. It yields (kind, site, loops, payload) where it waits: at a "warp" or "block" barrier, in a
+"shuffle" among the lanes of its warp or a "reduce" over threads, from which it is sent the result. Between two waits
+it runs alone; what others do in that time is ordered behind nothing, which is what the race checks (tasks.py) see.
 """
 
 from __future__ import annotations
@@ -127,11 +127,13 @@ class Block:
             for lane, (thread, answer) in enumerate(zip(running, answers)):
                 self.R.task = tasks.child(base, self.rounds[warp], warp * WARP + lane)
                 stops.append(resume(thread, answer))
-            if not any(s is not None and s[0] == "warp" for s in stops):
+            if not any(s is not None and s[0] in ("warp", "shuffle") for s in stops):
                 return stops
-            self.uniform(stops, "warp", warp * WARP)
-            self.rounds[warp] = tasks.instance(self.lane)
-            answers = [None] * len(running)
+            if self.uniform(stops, "warp", warp * WARP)[0] == "shuffle":
+                answers = self.shuffle(stops, warp * WARP)
+            else:
+                self.rounds[warp] = tasks.instance(self.lane)
+                answers = [None] * len(running)
 
     def uniform(self, stops: list[Any], what: str, start: int = 0) -> Any:
         """What all threads wait at; None when all have ended. Anything else is a divergent barrier."""
@@ -141,6 +143,18 @@ class Block:
                 names = self.lane.name(start), self.lane.name(start + i)
                 raise divergent(self.R, f"the threads of a {what} do not all", names, first, stop)
         return first
+
+    def shuffle(self, stops: list[Any], start: int) -> list[Any]:
+        """Each lane gets the value of the lane its mask leads to. No memory is ordered by that: the round goes on."""
+        answers = []
+        for lane, stop in enumerate(stops):
+            other = lane ^ stop[3][1]
+            if other >= len(stops):
+                mine, message = self.lane.name(start + lane), f"lane {lane} shuffles with lane {other} of its warp"
+                where = self.R.sites[stop[1]].where(stop[2])
+                raise InterpError("shuffle-lane", f"{message}, which has {len(stops)} lanes ({mine})", where)
+            answers.append(stops[other][3][0])
+        return answers
 
     def reduce(self, stops: list[Any]) -> list[Any]:
         """Fold the values of the threads that differ only in the reduced tags; each gets its group's result."""
@@ -205,9 +219,10 @@ def fork(
                 raise divergent(R, "the virtual threads of a thread do not all", names, stops[0], stop)
         if stops[0] is None:
             return
-        if stops[0][0] == "reduce":
+        if stops[0][0] in ("reduce", "shuffle"):
+            what = "a reduction over threads" if stops[0][0] == "reduce" else "a shuffle"
             raise InterpError(
-                "vthread-reduce", f"a reduction over threads inside the virtual threads {name} has no meaning",
+                "vthread-reduce", f"{what} inside the virtual threads {name} has no meaning",
                 R.sites[site].where(loops), hint="bind the axis to threads, or reduce serially",
             )  # fmt: skip
         yield stops[0]

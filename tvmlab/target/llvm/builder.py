@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...core import dtype as dt
+from .dot import Dot
 
 FLOATS = {16: "half", 32: "float", 64: "double"}
 
@@ -18,13 +19,14 @@ FLOATS = {16: "half", 32: "float", 64: "double"}
 @dataclass(frozen=True)
 class Machine:
     """What the generated text depends on. `major`: LLVM's version; `half`: float16 conversions are instructions;
-    `width`: bits of the widest vector register; `darwin`: macOS.
+    `width`: bits of the widest vector register; `darwin`: macOS; `dots()`: its instructions for `dot4`, see dot.py.
     """
 
     major: int = 22
     half: bool = True
     width: int = 512
     darwin: bool = False
+    dots: Callable[[], tuple[Dot, ...]] = field(default=tuple, compare=False)
 
 
 class Module:

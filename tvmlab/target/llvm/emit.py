@@ -42,6 +42,7 @@ UNROLL_LIMIT = 4096  # statements one unrolled nest may become; beyond it, it st
 STACK_LIMIT = 16 * 1024  # bytes of one temporary on the stack
 STACK_TOTAL = 128 * 1024  # and of all of one function
 TAKEN = frozenset({"main", "malloc", "free", "printf", "getenv", "atoi", "sysconf", "pthread_create", "pthread_join"})
+TILES = "amx.tmm"
 FAILED, NO_MEMORY = -1, -2  # a packed function raised; the system gave no memory
 
 
@@ -336,6 +337,13 @@ def refused(program: Program) -> BuildError | None:
                     "block",
                     where=[repr(s).splitlines()[0]],
                     legal=["parallel", "serial", "the target interp"],
+                )
+            if type(s) is Alloc and s.buffer.scope == TILES:
+                return BuildError(
+                    "amx-tiles",
+                    f"`{s.buffer.name}` is in the scope {TILES}: the target llvm has no code for the tiles of AMX",
+                    legal=["global", "local"],
+                    hint="byte products on vectors: s[stage].tensorize(axis, te.get_intrin(\"dot_16x4_u8s8\"))",
                 )
             if type(s) in (Barrier, AllReduce):
                 return BuildError("not-on-cpu", f"the target llvm has no {type(s).__name__}", where=[repr(s)])

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...core import dtype as dt
 from ...core.error import BuildError
+from .dot import dot4
 from .numeric import Num, helper, suffix
 from .vecmath import VECTOR
 
@@ -192,5 +193,5 @@ def _scalar(operand: str) -> str:
 
 SPECIAL: dict[str, Any] = {
     "isnan": _isnan, "isinf": _isinf, "isfinite": _isfinite, "popcount": _popcount, "clz": _clz,
-    "bitwise_not": _bitwise_not, "reinterpret": _reinterpret, "q_multiply_shift": _q_multiply_shift,
+    "bitwise_not": _bitwise_not, "reinterpret": _reinterpret, "q_multiply_shift": _q_multiply_shift, "dot4": dot4,
 }  # fmt: skip

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import llvmlite
@@ -17,6 +17,7 @@ import llvmlite.binding as llvm
 
 from ...core.error import BuildError
 from ..base import Target
+from . import dot
 from .builder import Machine
 
 OPT_LEVEL = 2
@@ -86,16 +87,27 @@ def machine(made: Settings) -> Machine:
     arch = made.triple.split("-")[0]
     darwin = "darwin" in made.triple or "macos" in made.triple
     major = llvm.llvm_version_info[0]
+    later = partial(dots, made)
     if arch not in ("x86_64", "i386", "i686"):
         target_machine(made)  # an unknown triple is refused here
-        return Machine(major, half=True, width=128, darwin=darwin)
-    probe = _probe(made)
+        return Machine(major, half=True, width=128, darwin=darwin, dots=later)
+    probe = _assembly(PROBE, made)
     width = 512 if "zmm" in probe else 256 if "ymm" in probe else 128
-    return Machine(major, half="vcvtph2ps" in probe, width=width, darwin=darwin)
+    return Machine(major, half="vcvtph2ps" in probe, width=width, darwin=darwin, dots=later)
 
 
-def _probe(made: Settings) -> str:
-    text = """
+@lru_cache(maxsize=64)
+def dots(made: Settings) -> tuple[dot.Dot, ...]:
+    """Its instructions for `dot4`. Probed as well, but only for programs that have one: it takes some milliseconds."""
+    arch = dot.ARCHITECTURES.get(made.triple.split("-")[0], "")
+    return dot.found(arch, _assembly(dot.probe(arch), made))
+
+
+def _assembly(text: str, made: Settings) -> str:
+    return str(target_machine(made).emit_assembly(parse(text, made)))
+
+
+PROBE = """
 define void @wide(ptr %p) "min-legal-vector-width"="512" "prefer-vector-width"="512" {
   %x = load <16 x float>, ptr %p
   %y = fadd <16 x float> %x, %x
@@ -107,7 +119,6 @@ define float @half(ptr %p) {
   %y = fpext half %x to float
   ret float %y
 }"""
-    return str(target_machine(made).emit_assembly(parse(text, made)))
 
 
 SAFE = frozenset({"", "generic", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"})

@@ -7,7 +7,7 @@ Metal has no float64. By default its compiler rewrites floating-point arithmetic
 from __future__ import annotations
 
 from ...core.program import Program
-from ..base import Compiled, Target, TargetKind
+from ..base import KERNELS, Compiled, Target, TargetKind
 from ..clike import Dialect, only_text, program_text
 
 ONE = (
@@ -69,7 +69,7 @@ def source(program: Program, target: Target) -> str:
 
 
 def compile(program: Program, target: Target) -> Compiled:
-    raise only_text("metal", "compile it with Xcode's metal, or look at it")
+    return only_text("metal", source(program, target), "compile it with Xcode's metal, or look at it", ".metal")
 
 
 TARGET = TargetKind(
@@ -77,7 +77,9 @@ TARGET = TargetKind(
     about="Metal kernels to read, and to compile on a Mac",
     source=source,
     compile=compile,
-    passes=("split_host_device",),
+    passes=("allreduce_tree", "split_host_device"),
+    leaves_out=KERNELS,
+    model="apple",
     scopes=frozenset({"global", "local", "shared"}),
     device="metal",
     title="Metal",

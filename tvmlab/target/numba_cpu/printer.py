@@ -157,6 +157,10 @@ class NumbaPrinter(PyPrinter):
             if dt.element(source.dtype) != "uint16":
                 text = f"{self.make('bits_as_uint16', 'reinterpreter', 'types.uint16')}({text})"
             return f"{self.helper('from_half')}({text})"
+        lanes = dt.lanes(e.dtype)
+        if lanes != dt.lanes(source.dtype):
+            name = f"bits_as_{target}" + (f"x{lanes}" if lanes > 1 else "")
+            return f"{self.make(name, 'reinterpreter', f'types.{target}, {lanes}')}({text})"
         return f"{self.make(f'bits_as_{target}', 'reinterpreter', f'types.{target}')}({text})"
 
     # ------------------------------------------------------------ memory
@@ -401,6 +405,9 @@ def _call(p: NumbaPrinter, e: Call) -> Printed:
         return p.loose(e.args[0]), 0
     if e.name == "reinterpret":
         return p.reinterpret(e), ATOM
+    if e.name == "dot4":
+        p.operator()
+        return f"{p.helper('dot4')}({', '.join(p.loose(a) for a in e.args)})", ATOM
     if e.kind == "packed":
         return EXPR[Call](p, e)  # which refuses it
     name = libm_name(p, e) if e.kind == "extern" else e.name

@@ -6,10 +6,13 @@ cl_khr_fp16 is not needed. A float16 argument that is a number is passed as a fl
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from ...core.error import BuildError
 from ...core.program import Program
-from ..base import Compiled, Target, TargetKind
-from ..clike import Dialect, program_text
+from ..base import KERNELS, Compiled, Target, TargetKind
+from ..clike import Dialect, kernel_name, kernels, program_text
+from ..gpu import DeviceCode, compiled, device_code
 
 ONE = (
     "exp exp2 exp10 log log2 log10 log1p sqrt rsqrt sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh erf "
@@ -72,17 +75,30 @@ def source(program: Program, target: Target) -> str:
 
 
 def compile(program: Program, target: Target) -> Compiled:
-    raise BuildError("opencl-build", "opencl prints kernels; running them on a device is not there yet")
+    """Device code: the driver compiles it where it runs, at the first launch."""
+    names = {fn.name: kernel_name(fn) for fn in kernels("opencl", program.functions)}
+    code = device_code(program, "opencl", program_text(program, DIALECT), names)
+    return compiled(program, code, export=lambda path: export(code, Path(path)), ending=".cl")
+
+
+def export(code: DeviceCode, path: Path) -> None:
+    """Write the kernels' source."""
+    if path.suffix != ".cl":
+        raise BuildError(
+            "export-kind", f"cannot export to `{path.name}`: the target `opencl` writes OpenCL C", legal=[".cl"]
+        )
+    path.write_text(code.source, encoding="utf-8")
 
 
 TARGET = TargetKind(
     name="opencl",
-    about="OpenCL C kernels",
+    about="OpenCL C kernels, on any device that has a driver: a GPU, or the CPU by way of PoCL",
     source=source,
     compile=compile,
-    passes=("split_host_device",),
+    passes=("allreduce_tree", "split_host_device", "close_barrier_loops"),
+    leaves_out=KERNELS,
+    model="opencl",
     scopes=frozenset({"global", "local", "shared"}),
     device="opencl",
     title="OpenCL C",
-    runs=False,
 )

@@ -15,7 +15,7 @@ from ...core.error import MissingName
 from ...schedule.trace import Trace
 from ..payload import Choice, Picture
 
-KINDS = ("graph", "relations", "metrics", "roofline")  # the order of the tabs; the files are the registration
+KINDS = ("graph", "relations", "metrics", "roofline", "parallel")  # the order of the tabs; a file registers each
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from .arithmetic import floating, maximum, signed
-from .vectors import Vec, like, llvm_function, shape_name
+from .vectors import Vec, like, llvm_function, numbers, shape_name, spread
 
 # ---------------------------------------------------------------- conversions
 
@@ -57,11 +57,12 @@ def caster(dtype):
     return cast
 
 
-def reinterpreter(dtype):
+def reinterpreter(dtype, lanes=0):
     @intrinsic
     def reinterpret(typingctx, value):
-        """The same bits as another type, of a number or of the lanes of a vector"""
-        kind = Vec(dtype, value.lanes) if isinstance(value, Vec) else dtype
+        """The same bits as another type, of a number or of the lanes of a vector, or as another number of lanes"""
+        count = lanes or getattr(value, "lanes", 1)
+        kind = Vec(dtype, count) if count > 1 else dtype
 
         def build(context, builder, sig, args):
             return builder.bitcast(args[0], context.get_value_type(sig.return_type))
@@ -322,3 +323,33 @@ def leading_zeros(typingctx, value):
         return llvm_function(builder, name, args[0].type, [args[0], ir.IntType(1)(0)])
 
     return value(value), build
+
+
+# ---------------------------------------------------------------- bytes
+
+
+def every(builder, value, first, step):
+    """The lanes first, first + step, ... of a vector."""
+    places = ir.VectorType(ir.IntType(32), value.type.count // step)
+    return builder.shuffle_vector(value, value, numbers(places, range(first, value.type.count, step)))
+
+
+@intrinsic
+def dot4(typingctx, total, a, b):
+    """total + the sum of each four products of bytes; four bytes alone meet every lane of total"""
+
+    def build(context, builder, sig, args):
+        halves, lanes = [], sig.return_type.lanes
+        for value, kind in zip(args[1:], sig.args[1:]):
+            if value.type.count < 4 * lanes:
+                words = spread(builder, builder.bitcast(value, ir.IntType(32)), lanes)
+                value = builder.bitcast(words, ir.VectorType(ir.IntType(8), 4 * lanes))
+            short = ir.VectorType(ir.IntType(16), value.type.count)
+            value = (builder.sext if signed(kind) else builder.zext)(value, short)
+            halves.append([every(builder, value, k, 2) for k in range(2)])
+        sums = ir.VectorType(ir.IntType(32), 2 * lanes)
+        products = [builder.mul(builder.sext(x, sums), builder.sext(y, sums)) for x, y in zip(*halves)]
+        pairs = builder.add(*products)
+        return builder.add(args[0], builder.add(every(builder, pairs, 0, 2), every(builder, pairs, 1, 2)))
+
+    return total(total, a, b), build

@@ -1,0 +1,51 @@
+"""The gallery's GPU schedules against NumPy, at odd shapes, on the interpreter, which reports races."""
+
+import numpy as np
+import pytest
+
+import tvmlab
+from tests.cpu.test_kernels_operators import arrays_for
+from tvmlab import kernels, te
+from tvmlab.kernels import matmul
+
+WITH_GPU = [name for name in kernels.names() if hasattr(kernels.get(name), "schedule_gpu")]
+CASES = [(name, shape) for name in WITH_GPU for shape in kernels.get(name).SMALL]
+
+
+def check(schedule, args, expected, target="interp"):
+    arrays = arrays_for(args)
+    count = sum(isinstance(a.op, te.PlaceholderOp) for a in args)
+    wanted = expected(*[x.copy() for x in arrays[:count]])
+    tvmlab.build(schedule, args, target)(*arrays)
+    for got, want in zip(arrays[count:], wanted if isinstance(wanted, (tuple, list)) else [wanted]):
+        np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-5)
+
+
+def run(name, shape, target="interp"):
+    kernel = kernels.get(name)
+    args = kernel.declare(**shape)
+    outs = [a for a in args if not isinstance(a.op, te.PlaceholderOp)]
+    check(kernel.schedule_gpu(outs), args, lambda *ins: kernel.reference(*ins, **shape), target)
+
+
+def test_those_that_the_gallery_promises_are_there():
+    assert {"matmul", "conv2d", "depthwise_conv2d", "reduction", "softmax", "transform"} <= set(WITH_GPU)
+
+
+@pytest.mark.parametrize("name, shape", CASES, ids=[f"{n}-{i}" for i, (n, _) in enumerate(CASES)])
+def test_equals_numpy(name, shape):
+    run(name, shape)
+
+
+def test_every_loop_of_an_output_is_bound():
+    for name, shape in CASES:
+        args = kernels.get(name).declare(**shape)
+        s = kernels.get(name).schedule_gpu([a for a in args if not isinstance(a.op, te.PlaceholderOp)])
+        assert "thread(" in str(tvmlab.lower(s, args)), (name, shape)
+
+
+@pytest.mark.parametrize("tile", [{"rows": 16, "columns": 32, "depth": 4, "each": 2}, {"rows": 32, "each": 8}])
+def test_a_matmul_with_other_tiles(tile):
+    """Several blocks, several tiles of k, none of which fits."""
+    s, args = matmul.gpu(m=50, n=70, k=37, **tile)
+    check(s, args, lambda a, b: a @ b)

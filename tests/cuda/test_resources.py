@@ -1,0 +1,69 @@
+"""What NVRTC says of the gallery's kernels: what was predicted of shared memory is what it reports."""
+
+import pytest
+
+import tvmlab
+from tests.pure.passes.test_split_host_device import chain
+from tvmlab import kernels, te
+from tvmlab.core.error import BuildError
+from tvmlab.kernels import matmul
+from tvmlab.target.cuda_c import check
+
+needs_nvrtc = pytest.mark.skipif(bool(check.missing()), reason=f"no NVRTC: {check.missing()}")
+GALLERY = {
+    "conv2d": {"height": 28, "width": 28, "in_channel": 16, "out_channel": 32, "kernel": 3, "padding": 1},
+    "depthwise_conv2d": {"height": 28, "width": 28, "channel": 16, "kernel": 3, "padding": 1},
+    "reduction": {"op": "sum", "shape": (64, 1000), "axis": 1},
+    "softmax": {"shape": (64, 1000)},
+    "transform": {"op": "transpose", "shape": (64, 96), "how": {}},
+}
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+def test_a_matmul(arch):
+    s, args = matmul.gpu(m=256, n=256, k=256)
+    (found,) = tvmlab.resources(s, args, arch)
+    assert (found.kernel, found.threads, found.shared, found.spilled) == ("main_C", 256, 8192, 0)
+    assert 16 <= found.registers <= 128 and found.limit == "registers" and found.warps == found.blocks * 8
+    assert str(tvmlab.resources(s, args, arch)).splitlines()[0].split("  ")[0] == "kernel"
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("name", GALLERY)
+def test_shared_memory_is_as_predicted(name):
+    from tvmlab.target.gpu import limits
+
+    args = kernels.get(name).declare(**GALLERY[name])
+    s = kernels.get(name).schedule_gpu([a for a in args if not isinstance(a.op, te.PlaceholderOp)])
+    module = tvmlab.build(s, args, "cuda_c")
+    reported = {r.kernel: r.shared for r in tvmlab.resources(s, args)}
+    program = tvmlab.face.api.for_target(tvmlab.lower(s, args), module.target)
+    predicted = {f.name: limits.shared_bytes(f) for f in program.functions[1:]}
+    assert reported == predicted and not any(r.spilled for r in tvmlab.resources(s, args))
+
+
+def test_what_is_refused():
+    s, args = matmul.gpu(m=64, n=64, k=64)
+    with pytest.raises(BuildError) as e:
+        tvmlab.resources(s, args, "sm_70")
+    assert str(e.value) == "there is no model of the architecture `sm_70`\n  legal here:  sm_80, sm_90"
+    s, A, B, C = chain()
+    with pytest.raises(BuildError, match="B would be computed on the host"):
+        tvmlab.resources(s, [A, C])
+
+
+def test_a_text_target_is_read_and_exported_not_called(tmp_path):
+    import numpy as np
+
+    s, args = matmul.gpu(m=64, n=64, k=64)
+    for name, ending in (("cuda_c", ".cu"), ("metal", ".metal")):
+        module = tvmlab.build(s, args, name)
+        assert "main_C" in module.source
+        module.export(tmp_path / f"k{ending}")
+        assert (tmp_path / f"k{ending}").read_text() == module.source
+        with pytest.raises(BuildError, match=f"writes {ending} files"):
+            module.export(tmp_path / "k.txt")
+        arrays = [np.zeros((64, 64), "float32") for _ in range(3)]
+        with pytest.raises(BuildError, match=f"^{name} is text: "):
+            module(*arrays)

@@ -1,0 +1,13 @@
+"""Kernels on devices: OpenCL and CUDA's simulator in child processes, a real CUDA device in this one.
+
+print(tvmlab.runtime.gpu.report())            the devices, and what is missing
+tvmlab.runtime.gpu.set_timeout(10)            seconds that a call may take in a child process
+"""
+
+from __future__ import annotations
+
+from .devices import Found, listing, refresh, report
+from .errors import LaunchError
+from .runner import Launcher, set_timeout
+
+__all__ = ["Found", "LaunchError", "Launcher", "listing", "refresh", "report", "set_timeout"]

@@ -1,0 +1,129 @@
+"""Which devices there are, and what is missing where there are none.
+
+opencl(0)   pthread-AMD EPYC (CPU), on Portable Computing Language
+cuda(0)     no GPU: runs on Numba's simulator, which emulates and is not timed
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any
+
+from ...core.error import LabError
+from . import cuda
+
+Row = dict[str, Any]  # of a device, as the child tells it
+KINDS = ("opencl", "cuda")
+DRIVER = 'a driver for the CPU:  pip install "pyopencl[pocl]",  or of the system:  apt-get install pocl-opencl-icd'
+
+
+@dataclass(frozen=True)
+class Found:
+    """`emulated`: programs run there, but no time of them means anything. `facts`: numbers by their classic names."""
+
+    kind: str
+    index: int
+    name: str
+    platform: str = ""
+    emulated: bool = False
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        on = f", on {self.platform}" if self.platform else ""
+        return f"{self.kind}({self.index})   {self.name}{on}"
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The devices of a kind; `why` there are none, and what helps. `broken`: a line for each that does not work."""
+
+    devices: tuple[Found, ...]
+    why: str = ""
+    broken: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join([*map(str, self.devices), *self.broken]) if self.devices else self.why
+
+
+_known: dict[str, Listing] = {}
+
+
+def listing(kind: str) -> Listing:
+    """The devices of a kind, looked for once (`refresh` forgets)."""
+    if kind not in KINDS:
+        return Listing((), f"there is no runner for {kind}")
+    if kind not in _known:
+        _known[kind] = _opencl() if kind == "opencl" else _cuda()
+    return _known[kind]
+
+
+def refresh() -> None:
+    """Look anew the next time: something was installed."""
+    _known.clear()
+    cuda.available.cache_clear()
+
+
+def report() -> str:
+    """All devices with kernels, and what is missing."""
+    return "\n".join(str(listing(kind)) for kind in KINDS)
+
+
+def installed(package: str) -> bool:
+    """Can it be imported? It is not imported."""
+    try:
+        return find_spec(package) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _opencl() -> Listing:
+    if not installed("pyopencl"):
+        return Listing((), f"opencl: pyopencl is not installed:  pip install pyopencl;  {DRIVER}")
+    from .runner import runner
+
+    try:
+        rows = runner("opencl").job("devices")
+    except LabError as e:
+        if "PLATFORM_NOT_FOUND" not in e.message:
+            return Listing((), f"opencl: {e.message}")
+        rows = {"works": [], "broken": []}
+    found, broken = described(rows["works"], rows["broken"])
+    if not found and not broken:
+        broken = ["opencl: there is no platform"]
+    return Listing(tuple(found), "" if found else "\n".join([*broken, DRIVER]), tuple(broken))
+
+
+def described(works: Sequence[Row], broken: Sequence[Row] = ()) -> tuple[list[Found], list[str]]:
+    """What the child tells, with the platforms of one name told apart by a number."""
+    names = numbered([(r["platform_id"], r["platform"]) for r in (*works, *broken)])
+
+    def where(r: Row) -> str:
+        return f"{names[r['platform_id']]} ({' '.join(r['version'].split()[2:4])})"
+
+    found = [Found("opencl", i, f"{r['name']} ({r['type']})", where(r), facts=r) for i, r in enumerate(works)]
+    return found, [f"opencl: {r['name']} on {where(r)} builds no kernel: {r['why']}" for r in broken]
+
+
+def numbered(platforms: Sequence[tuple[Any, str]]) -> dict[Any, str]:
+    """Platform -> name; `name #1`, `name #2` where several have one name."""
+    different = dict(platforms)
+    count = Counter(different.values())
+    seen: Counter[str] = Counter()
+    made = {}
+    for key, name in different.items():
+        seen[name] += 1
+        made[key] = f"{name} #{seen[name]}" if count[name] > 1 else name
+    return made
+
+
+def _cuda() -> Listing:
+    if cuda.available():
+        rows = cuda.devices()
+        return Listing(tuple(Found("cuda", i, r["name"], "CUDA", facts=r) for i, r in enumerate(rows)))
+    if not installed("numba.cuda"):
+        return Listing((), "cuda: this Numba has no CUDA;  pip install numba-cuda")
+    name = "no GPU: runs on Numba's simulator, which emulates and is not timed"
+    return Listing((Found("cuda", 0, name, emulated=True),))

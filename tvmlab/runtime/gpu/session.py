@@ -1,0 +1,117 @@
+"""The work of one call inside the process that runs kernels: memory by slot, then commands. What backends share.
+
+A call arrives in one job, or in several when its host loops are long; the session stays open between them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...target.gpu.code import Allocate, Command, DeviceCode, Free, Launch
+from .errors import LaunchError
+
+Report = Callable[[Any], None]
+
+
+class Session(ABC):
+    """Memory of one call on one device. `written`: the slots that a launch may have changed."""
+
+    def __init__(self, code: DeviceCode, report: Report) -> None:
+        self.code, self.report = code, report
+        self.params = {k.name: k.params for k in code.kernels}
+        self.written: set[int] = set()
+        self.names: dict[int, str] = {}
+        self.arguments = 0  # the slots of a call before all others
+        self._told = ""
+
+    @abstractmethod
+    def upload(self, slot: int, array: Any) -> None:
+        """An argument's memory."""
+
+    @abstractmethod
+    def allocate(self, slot: int, nbytes: int) -> None:
+        """Memory of undefined contents."""
+
+    @abstractmethod
+    def free(self, slot: int) -> None: ...
+
+    @abstractmethod
+    def start(self, launch: Launch) -> None:
+        """Begin a kernel; kernels run in the order in which they are started."""
+
+    @abstractmethod
+    def finish(self) -> float:
+        """Wait for all kernels; the seconds that they took by the device's own clock since the last time."""
+
+    @abstractmethod
+    def read(self, slot: int) -> Any:
+        """What lies in an argument's memory now."""
+
+    def do(self, command: Command) -> None:
+        if isinstance(command, Allocate):
+            self.names[command.slot] = command.name
+            self.allocate(command.slot, command.nbytes)
+        elif isinstance(command, Free):
+            self.free(command.slot)
+        else:
+            self._launch(command)
+
+    def _launch(self, launch: Launch) -> None:
+        several = len(self.code.kernels) > 1
+        if several and launch.kernel != self._told:
+            self.report(launch.kernel)  # so that the other side can name it when this process dies
+            self._told = launch.kernel
+        params = self.params[launch.kernel]
+        if len(params) != len(launch.args):
+            message = f"kernel `{launch.kernel}` takes {len(params)} arguments, {len(launch.args)} are given"
+            raise LaunchError("kernel-arguments", message)
+        for param, (what, *rest) in zip(params, launch.args, strict=True):
+            if what == "buffer" and param.written:
+                self.written.add(rest[0])
+        self.start(launch)
+
+
+Open = Callable[[int, DeviceCode, Report], Session]
+_open: list[Session] = []
+_repeated: list[Command] = []
+
+
+def begin(
+    make: Open, place: int, code: DeviceCode, arrays: Sequence[Any], names: Sequence[str], report: Report
+) -> Session:
+    """Forget what was open, and put the arguments of a call into memory."""
+    _open.clear()
+    session = make(place, code, report)
+    session.names.update(enumerate(names))
+    session.arguments = len(arrays)
+    for slot, a in enumerate(arrays):
+        session.upload(slot, a)
+    _open.append(session)
+    return session
+
+
+def go_on(commands: Sequence[Command], report: Report) -> float:
+    """Carry out commands of the open call; the kernels' seconds."""
+    (session,) = _open
+    session.report = report
+    for c in commands:
+        session.do(c)
+    return session.finish()
+
+
+def end() -> dict[int, Any]:
+    """The arguments that were written; the memory is gone."""
+    session = _open.pop()
+    written = [slot for slot in sorted(session.written) if slot < session.arguments]
+    return {slot: np.ascontiguousarray(session.read(slot)) for slot in written}
+
+
+def again(commands: Sequence[Command], number: int, report: Report) -> float:
+    """The same commands `number` times; the kernels' seconds, all together. None given: those of the last time."""
+    if commands:
+        _repeated[:] = commands
+    return sum(go_on(_repeated, report) for _ in range(number))

@@ -1,0 +1,151 @@
+"""Device code and launches as plain data: what crosses to the process that runs kernels. Nothing of the IR is in it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NoReturn
+
+from ...core.error import BuildError
+from ...core.node import Buffer, Call, Store, Var
+from ...core.program import Function, Program
+from ...core.walk import rewrite, walk
+from ..base import Compiled
+from .limits import shared_bytes
+
+
+@dataclass(frozen=True)
+class Param:
+    """Of a kernel: a buffer, which it may write, or a number. `dtype` of a buffer's element, with its lanes."""
+
+    name: str
+    dtype: str
+    buffer: bool = False
+    written: bool = False
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """`shared`: bytes of shared memory that a block takes; None where that is not known."""
+
+    name: str
+    params: tuple[Param, ...]
+    shared: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(p.name for p in self.params)})"
+
+
+@dataclass(frozen=True)
+class DeviceCode:
+    """`language`: opencl, numba-cuda. `places`: line of the source, from 1 -> the loop that it is of, as a person
+    knows it. `options`: of the device's compiler."""
+
+    language: str
+    source: str
+    kernels: tuple[Kernel, ...]
+    places: Mapping[int, str] = field(default_factory=dict)
+    options: tuple[str, ...] = ()
+
+    @cached_property
+    def key(self) -> str:
+        """Equal for equal sources."""
+        text = "\n".join([self.language, *self.options, self.source])
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def kernel(self, name: str) -> Kernel:
+        return next(k for k in self.kernels if k.name == name)
+
+
+# ---------------------------------------------------------------- launches
+
+
+@dataclass(frozen=True)
+class Allocate:
+    """Memory of the device, under the number `slot`. The arguments of a call are the slots from 0 on."""
+
+    slot: int
+    nbytes: int
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Free:
+    slot: int
+
+
+@dataclass(frozen=True)
+class Launch:
+    """`args`: ("buffer", slot) or ("number", dtype, value). `grid` in blocks, `block` in threads."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    args: tuple[tuple[Any, ...], ...]
+
+    def __str__(self) -> str:
+        return f"{self.kernel}[{self.grid}, {self.block}]"
+
+
+Command = Allocate | Free | Launch
+
+
+# ---------------------------------------------------------------- from a program
+
+
+def kernel_of(fn: Function, name: str = "") -> Kernel:
+    """The plain data of a kernel function. `name`: in the generated text, if it is not the function's."""
+    nodes = list(walk(fn.body))
+    written = {x.buffer for x in nodes if isinstance(x, Store)}
+    given = {x for x in nodes if isinstance(x, Var) and x.dtype == "handle"}  # to a call, for whatever it does
+    written |= {b for b in fn.buffers if b.data in given}
+    params = tuple(
+        Param(p.name, p.dtype, True, p in written) if isinstance(p, Buffer) else Param(p.name, p.dtype)
+        for p in fn.params
+    )
+    return Kernel(name or fn.name, params, _shared_bytes(fn))
+
+
+def _shared_bytes(fn: Function) -> int | None:
+    """None where it depends on a size."""
+    try:
+        return shared_bytes(fn)
+    except BuildError:
+        return None
+
+
+def device_code(
+    program: Program, language: str, source: str, names: Mapping[str, str] | None = None, **more: Any
+) -> DeviceCode:
+    """The device code of a split program. `names`: kernels that are called otherwise in the source."""
+    known = names or {}
+    kernels = tuple(kernel_of(f, known.get(f.name, "")) for f in program.functions[1:])
+    return DeviceCode(language, source, kernels, **more)
+
+
+def compiled(program: Program, code: DeviceCode, **extra: Any) -> Compiled:
+    """What a target's `compile` returns: the text, and what a Module (which knows devices) needs to run it.
+
+    `extra`: device, the DeviceCode; host, the function that launches; program, to build it again elsewhere.
+    """
+    host = with_names(program.entry, program, code)
+    return Compiled(_unattached, code.source, extra={"device": code, "host": host, "program": program, **extra})
+
+
+def with_names(host: Function, program: Program, code: DeviceCode) -> Function:
+    """The host's launches with the names that the kernels have in the source."""
+    names = {f.name: k.name for f, k in zip(program.functions[1:], code.kernels, strict=True)}
+    if all(a == b for a, b in names.items()):
+        return host
+
+    def rule(x: Any) -> Any:
+        renamed = isinstance(x, Call) and x.kind == "launch" and names.get(x.name) != x.name
+        return Call(names[x.name], x.args, x.dtype, "launch") if renamed else None
+
+    return replace(host, body=rewrite(host.body, rule))
+
+
+def _unattached(arrays: Sequence[Any], numbers: Sequence[Any]) -> NoReturn:
+    raise BuildError("device-code", "device code runs by way of a Module, which knows devices", legal=["Module(...)"])

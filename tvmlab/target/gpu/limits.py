@@ -1,0 +1,263 @@
+"""What a device holds: threads, grids, shared memory, registers; what a kernel asks of it, and how full it makes it.
+
+    check(program, get("sm_80"))                  refuses kernels that the device cannot start
+    occupancy(256, 40, 8192, get("sm_80"))        6 blocks on a multiprocessor, 48 warps, 75 %, limited by registers
+    shared_bytes(kernel)                          what a block takes of shared memory
+
+A program is one that is split: each kernel is a function with `attrs` "launch", thread tag -> extent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from math import prod
+from typing import Any, NamedTuple
+
+from ...core import dtype as dt
+from ...core.error import BuildError, MissingName
+from ...core.node import Alloc, Buffer, Const, Expr, For, Load, Ramp, Store
+from ...core.program import Function, Program, loop_name
+from ...core.text import show
+from ...core.units import size as shown
+from ...core.walk import constant, walk
+from ...schedule.scopes import rank
+
+AXES = ("x", "y", "z")
+KIB = 1024
+WIDE = 16  # bytes: where an array begins that vectors are read from; any other begins where its elements may
+
+
+@dataclass(frozen=True)
+class Model:
+    """A device, per block unless said otherwise; sizes in bytes. 0: the maker does not say.
+
+    `shared`: static, without asking; `shared_most`: with the opt-in that a driver has. `shared_sm`, `registers_sm`,
+    `warps_sm`, `blocks_sm`: of a multiprocessor. `register_unit`: registers are given to a warp in so many at once;
+    `shared_unit`: likewise bytes to a block, of which the driver keeps `shared_kept`. `parts`: a multiprocessor's
+    registers lie in so many parts, and a warp's in one of them.
+    """
+
+    name: str
+    about: str
+    threads: int
+    block: tuple[int, int, int]
+    grid: tuple[int, int, int]
+    shared: int
+    shared_most: int
+    warp: int = 32
+    registers_thread: int = 0
+    registers_sm: int = 0
+    register_unit: int = 0
+    parts: int = 1
+    warps_sm: int = 0
+    blocks_sm: int = 0
+    shared_sm: int = 0
+    shared_unit: int = 0
+    shared_kept: int = 0
+
+
+# CUDA C++ Programming Guide, "Compute Capabilities", table "Technical Specifications per Compute Capability":
+# threads 1024, block (1024, 1024, 64), grid (2**31 - 1, 65535, 65535), warp 32, 32 blocks and 64 warps per
+# multiprocessor, 64 Ki registers per multiprocessor and per block, 255 per thread, 48 KiB of static shared memory.
+# Same guide, sections "Compute Capability 8.x" and "9.0": shared memory per multiprocessor (164 and 228 KiB), per block
+# (163 and 227), and the 1 KiB that the system keeps of each block.
+# cuda_occupancy.h of CUDA 13.0: registers in units of 256 per warp in 4 parts, shared memory in units of 128 bytes.
+_NVIDIA: dict[str, Any] = {
+    "threads": 1024, "block": (1024, 1024, 64), "grid": (2**31 - 1, 65535, 65535), "shared": 48 * KIB,
+    "registers_thread": 255, "registers_sm": 65536, "register_unit": 256, "parts": 4,
+    "warps_sm": 64, "blocks_sm": 32, "shared_unit": 128, "shared_kept": KIB,
+}  # fmt: skip
+MODELS = (
+    Model("sm_80", "NVIDIA A100", shared_most=163 * KIB, shared_sm=164 * KIB, **_NVIDIA),
+    Model("sm_90", "NVIDIA H100, H200", shared_most=227 * KIB, shared_sm=228 * KIB, **_NVIDIA),
+    # OpenCL 3.0, "Device Queries" (clGetDeviceInfo): CL_DEVICE_LOCAL_MEM_SIZE is 32 KiB at least. The standard asks for
+    # work groups of one work item only; 256 is the CL_DEVICE_MAX_WORK_GROUP_SIZE that AMD's drivers report.
+    # Global sizes are size_t; 2**31 - 1 is what an int32 index of a group holds.
+    Model("opencl", "an OpenCL device of which nothing more is known", threads=256, block=(256, 256, 256),
+          grid=(2**31 - 1,) * 3, shared=32 * KIB, shared_most=32 * KIB),
+    # Metal Feature Set Tables, "GPU implementation limits by family", Apple7 to Apple9 (M1 to M4): 1024 threads per
+    # threadgroup, 32 KB of threadgroup memory. SIMD groups of 32: `threadExecutionWidth` of these GPUs. The tables name
+    # no limit of a grid; positions are 32 bits.
+    Model("apple", "Apple M1 to M4", threads=1024, block=(1024, 1024, 1024), grid=(2**32 - 1,) * 3, shared=32 * KIB,
+          shared_most=32 * KIB),
+)  # fmt: skip
+
+
+def names() -> list[str]:
+    return [m.name for m in MODELS]
+
+
+@cache
+def get(name: str) -> Model:
+    """The model of that name; an unknown one answers with those that exist."""
+    for m in MODELS:
+        if m.name == name:
+            return m
+    raise MissingName("unknown-device", f"there is no device model `{name}`", legal=names())
+
+
+# ---------------------------------------------------------------- what a kernel asks for
+
+
+def launch(fn: Function) -> Mapping[str, Expr] | None:
+    """Thread tag -> extent of a kernel; None of any other function."""
+    found: Mapping[str, Expr] | None = dict(fn.attrs).get("launch")
+    return found
+
+
+def shared_layout(kernel: Function) -> list[tuple[Buffer, int]]:
+    """The buffers in shared memory, and where each begins, in bytes: in order of allocation, as ptxas lays out what is
+    declared in that order.
+
+    What is read no more is not written over: `reuse_storage` has let buffers take over the memory of others before.
+    """
+    vectors = {x.buffer.data for x in walk(kernel.body) if type(x) in (Load, Store) and type(x.indices[0]) is Ramp}  # type: ignore[attr-defined]
+    at, found = 0, []
+    for b in _shared(kernel):
+        align = WIDE if b.data in vectors else dt.nbytes(b.dtype)
+        at = -(-at // align) * align
+        found.append((b, at))
+        at += _bytes(kernel, b)
+    return found
+
+
+def shared_bytes(kernel: Function) -> int:
+    """The shared memory of a block, in bytes, as `shared_layout` has it."""
+    layout = shared_layout(kernel)
+    if not layout:
+        return 0
+    last, at = layout[-1]
+    return at + _bytes(kernel, last)
+
+
+def _shared(kernel: Function) -> list[Buffer]:
+    return [s.buffer for s in walk(kernel.body) if type(s) is Alloc and rank(s.buffer.scope) == 1]
+
+
+def _bytes(kernel: Function, b: Buffer) -> int:
+    extents = [constant(n) for n in b.shape]
+    if b.strides is not None or None in extents:
+        raise BuildError(
+            "shared-size",
+            f"{b.name} in shared memory of kernel {kernel.name} has {' * '.join(map(show, b.shape)) or 1} elements: a "
+            "kernel needs a number",
+            hint="attach its stage deeper, so that a block needs a part of constant size",
+        )
+    return prod(n for n in extents if n is not None) * dt.nbytes(b.dtype)
+
+
+# ---------------------------------------------------------------- what the device allows
+
+
+def check(program: Program, model: Model) -> None:
+    """Refuse kernels that the device cannot start. What is known only at a call is not looked at."""
+    for fn in program.functions:
+        extents = launch(fn)
+        if extents is not None:
+            _check_block(fn, extents, model)
+            _check_dimensions(fn, extents, model)
+            _check_shared(fn, model)
+
+
+def _check_block(fn: Function, extents: Mapping[str, Expr], model: Model) -> None:
+    tags = [t for t in extents if t.startswith("threadIdx.") and constant(extents[t]) is not None]
+    total = prod(constant(extents[t]) or 0 for t in tags)
+    if total > model.threads:
+        names_ = " * ".join(t for t in tags if constant(extents[t]) != 1)
+        message = f"{names_} = {total} threads per block; {model.name} has {model.threads}"
+        raise _refused("too-many-threads", fn, message, tags, "split by smaller factors, and bind the inner loops")
+
+
+def _check_dimensions(fn: Function, extents: Mapping[str, Expr], model: Model) -> None:
+    for stem, limits, what in (("threadIdx", model.block, "threads"), ("blockIdx", model.grid, "blocks")):
+        for axis, most in zip(AXES, limits, strict=True):
+            tag = f"{stem}.{axis}"
+            n = extents.get(tag)
+            if isinstance(n, Const) and n.value > most:
+                message = f"{tag} = {n.value} {what}; {model.name} has {most} in that dimension"
+                other = f"bind to {stem}.x, which has {limits[0]}" if limits[0] > most else "split by another factor"
+                raise _refused(f"too-many-{what}", fn, message, [tag], other)
+
+
+def _check_shared(fn: Function, model: Model) -> None:
+    """What is declared is static memory: the rest needs a driver to be asked, and another kind of declaration."""
+    total = shared_bytes(fn)
+    if total <= model.shared:
+        return
+    buffers = _shared(fn)
+    called = [b.owner.name for b in buffers]
+    listed = called[0] if len(called) == 1 else f"{', '.join(called[:-1])} and {called[-1]}"
+    verb = "takes" if len(called) == 1 else "take"
+    where = [
+        f"{b.owner.name}: {' x '.join(map(show, b.owner.shape))} {b.dtype}, {shown(_bytes(fn, b))}" for b in buffers
+    ]
+    raise BuildError(
+        "shared-memory",
+        f"{listed} {verb} {total} bytes of shared memory; {model.name} has {model.shared} per block",
+        where=[f"kernel {fn.name}", *where],
+        hint="attach these stages deeper, or split their loops by smaller factors",
+    )
+
+
+def _refused(rule: str, fn: Function, message: str, tags: list[str], hint: str) -> BuildError:
+    loops = {s.thread: s for s in reversed([*walk(fn.body)]) if type(s) is For and s.thread in tags}
+    where = [f"{t} ({show(s.extent)}): {loop_name(s)}" for t in tags if (s := loops.get(t)) is not None]
+    return BuildError(rule, message, where=[f"kernel {fn.name}", *where], hint=hint)
+
+
+# ---------------------------------------------------------------- how full a multiprocessor is
+
+
+class Occupancy(NamedTuple):
+    """Blocks and warps that run at once on a multiprocessor; warps as a part of what it holds.
+
+    `limit`: what stands in the way of one more block, or of the first: warps, blocks, shared memory, registers.
+    """
+
+    blocks: int
+    warps: int
+    fraction: float
+    limit: str
+
+
+def occupancy(threads: int, registers: int, shared: int, model: Model) -> Occupancy:
+    """Of a kernel with so many threads per block, registers per thread, and bytes of shared memory per block."""
+    if not model.warps_sm:
+        raise BuildError(
+            "no-occupancy", f"the model {model.name} does not say what a multiprocessor holds",
+            legal=[m.name for m in MODELS if m.warps_sm],
+        )  # fmt: skip
+    if threads < 1:
+        raise BuildError("no-occupancy", f"a block has at least one thread, not {threads}")
+    warps = -(-threads // model.warp)
+    fits = {
+        "warps": model.warps_sm // warps if threads <= model.threads else 0,
+        "blocks": model.blocks_sm,
+        "shared memory": _by_shared(shared, model),
+    }
+    if registers:
+        fits["registers"] = _by_registers(warps, registers, model)
+    blocks = min(fits.values())
+    limit = " and ".join(what for what, n in fits.items() if n == blocks)
+    return Occupancy(blocks, blocks * warps, blocks * warps / model.warps_sm, limit)
+
+
+def _by_registers(warps: int, registers: int, model: Model) -> int:
+    """A warp has its registers in one part of the multiprocessor, which takes whole warps only."""
+    each = _up(registers * model.warp, model.register_unit)
+    if registers > model.registers_thread:
+        return 0
+    return model.registers_sm // model.parts // each * model.parts // warps
+
+
+def _by_shared(shared: int, model: Model) -> int:
+    if shared > model.shared_most:
+        return 0
+    taken = _up(shared + model.shared_kept, model.shared_unit)
+    return model.shared_sm // taken
+
+
+def _up(n: int, unit: int) -> int:
+    return -(-n // unit) * unit
