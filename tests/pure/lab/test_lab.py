@@ -10,7 +10,7 @@ from tests.payloads import complaints
 from tvmlab import te
 from tvmlab.core.error import LabError
 from tvmlab.lab.app import Lab
-from tvmlab.lab.heading import measured
+from tvmlab.lab.heading import measured, targets
 from tvmlab.lab.requests import answer
 from tvmlab.runtime.worker import Outcome
 from tvmlab.view import payload
@@ -319,3 +319,9 @@ def test_the_time_in_the_head():
     assert measured([{**row, "spread": 5e-3}])[1] == "unsteady,"  # "±125 %" of a time says nothing
     assert measured([{**row, "step": ""}])[2] == ""  # the start is not beside itself
     assert measured([{**row, "stale": True}]) == ("not run", "", "")
+
+
+def test_what_is_only_text_is_no_target_to_run_on():
+    found = {t["name"]: (t["available"], t["why"]) for t in targets()}
+    assert found["llvm"] == (True, "")
+    assert found["metal"] == (False, "metal is text: see the source")

@@ -1,5 +1,6 @@
 """The text of kernels in the languages of the C family: whole programs as golden files, single rules as lines."""
 
+import numpy as np
 import pytest
 
 from tests import kernels
@@ -254,6 +255,12 @@ def test_comparisons_wrap_where_their_numbers_come_from_memory():
     ]  # fmt: skip
 
 
+def test_divisions_of_indices_round_down():
+    A, n = buffer("A", (8,)), Var("n")
+    text = in_a_kernel([A, n], lambda tx: [store(A, tx // 2, load(A, (tx - n) // 2)), store(A, tx % 4, 0.0)])
+    assert text == "A[tx/2] = A[floordiv_int32(tx - n, 2)];\nA[tx%4] = 0.0f;"
+
+
 def test_a_vector_that_reads_what_it_writes_waits():
     A = buffer("A", (32,))
     move = store(A, Ramp(Const(1), Const(1), 3), load(A, Ramp(Const(0), Const(1), 3), dtype="float32x3"))
@@ -354,9 +361,11 @@ def test_programs_that_are_no_kernels():
 
 
 @pytest.mark.parametrize("target", ["cuda_c", "metal"])
-def test_text_is_not_built(target):
+def test_text_is_read_not_called(target):
     import tvmlab
 
-    message = refused(BuildError, lambda: tvmlab.build(*kernels.two_kernels(), target=target))
-    assert message.startswith(f"{target} is text: ")
+    module = tvmlab.build(*kernels.two_kernels(), target=target)
+    assert module.source == kernels.text(*kernels.two_kernels(), target)
+    data = np.zeros(30, "float32")
+    assert refused(BuildError, lambda: module(data, data.copy())).startswith(f"{target} is text: ")
     assert not tvmlab.runtime.enabled(target)
