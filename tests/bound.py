@@ -107,7 +107,7 @@ class _Binding:
             self.root(T, plain)
 
     def reads(self, k: Kernel, T: Any) -> bool:
-        return any(T in self.s[x].op.inputs for x in (k.stage, *getattr(k, "inner", ())) if x in self.s.stage_map)
+        return T in self.s[k.stage].op.inputs
 
     # ------------------------------------------------------------ a kernel of its own
 

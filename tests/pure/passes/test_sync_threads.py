@@ -273,6 +273,18 @@ def test_only_iterations_further_apart():
     assert len(barriers(checked(p))) == 1
 
 
+def test_a_loop_that_may_not_run_orders_nothing():
+    """The barriers inside it are not enough for what is before and after it: block 0 has no iteration."""
+    s, r, c = buffer("S", N, scope="shared"), buffer("R", N, scope="shared"), buffer("C", 2, N)
+    body = loop(k, bx, store(r, tx, 1.0), store(c, (bx, tx), load(r, 7 - tx)))
+    inside = threads(store(s, tx, Cast(tx, "float32")), body, store(c, (bx, tx), load(s, 7 - tx)))
+    p = program([c], loop(bx, 2, Alloc(s, Alloc(r, inside)), kind="thread", thread="blockIdx.x"))
+    after = sync_threads(p, DEFAULT)
+    out = np.zeros((2, N), "float32")
+    interpret(after, [out])
+    assert (out == np.arange(N)[::-1]).all()
+
+
 def test_other_elements_in_each_iteration():
     s, c = buffer("S", 4, N, scope="shared"), buffer("C", N)
     body = loop(k, 4, store(s, (k, 7 - tx), 1.0), store(c, tx, load(s, k, 7 - tx)))
