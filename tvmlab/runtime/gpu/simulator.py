@@ -188,9 +188,23 @@ def _prepare() -> None:
     sys.setswitchinterval(1.0)  # one thread runs at a time anyway
     kernel = _part("kernel")
     kernel.BlockManager = _block(kernel.BlockThread)
+    module.threadIdx = property(lambda self: (_alone[0] or _current()).threadIdx)
+    module.blockIdx = property(lambda self: (_alone[0] or _current()).blockIdx)
     module.syncwarp = lambda self, mask=None: _current().wait_for("warp")
     inside.__getitem__ = lambda self, i: self._item._ary[_index(i)]
     inside.__setitem__ = lambda self, i, value: self._item._ary.__setitem__(_index(i), value)
+
+
+WAITS = {"syncthreads", "syncwarp"}
+_alone: list[Any] = [None]  # the thread that runs, where a kernel's threads are no threads of Python
+
+
+class _Lane:
+    """A thread of a kernel without barriers: a plain call, some hundred times cheaper than a thread."""
+
+    def __init__(self, at: Any, place: Any) -> None:
+        dim = _part("kernelapi").Dim3
+        self.blockIdx, self.threadIdx = dim(*at), dim(*place)
 
 
 def _part(name: str) -> Any:
@@ -254,6 +268,8 @@ def _block(base: Any) -> Any:
         def run(self, at: Any, *args: Any) -> None:
             x, y, z = self._block_dim
             places = [(i, j, k) for k in range(z) for j in range(y) for i in range(x)]
+            if not WAITS & set(self._f.__code__.co_names):
+                return self.alone(at, places, args)
             threads = [Thread(lambda: self._f(*args), self, at, p, self._debug) for p in places]
             for t in threads:
                 t.start()
@@ -267,6 +283,19 @@ def _block(base: Any) -> Any:
                     if not t.over:
                         t.abort = True
                         self.step(t)
+
+        def alone(self, at: Any, places: Any, args: Any) -> None:
+            """One thread after the other, here: none of them waits."""
+            try:
+                for place in places:
+                    _alone[0] = _Lane(at, place)
+                    try:
+                        self._f(*args)
+                    except Exception as e:
+                        told = f"tid={list(place)} ctaid={list(at)}: {e}"
+                        raise type(e)(told).with_traceback(e.__traceback__) from None
+            finally:
+                _alone[0] = None
 
         def warp(self, lanes: list[Any]) -> None:
             """Until its threads wait for the block, or have ended."""
