@@ -244,6 +244,16 @@ def test_a_vector_that_is_not_aligned_goes_lane_by_lane():
     )
 
 
+def test_comparisons_wrap_where_their_numbers_come_from_memory():
+    A, B, x = buffer("A", (8,), "int32"), buffer("B", (8,), "bool"), Var("x")
+    text = in_a_kernel([A, B], lambda tx: [
+        LetStmt(x, load(A, tx), store(B, tx, x + 1 > x)), store(B, 0, load(A, 0) + 1 > tx + 1),
+    ])  # fmt: skip
+    assert text.splitlines() == [
+        "const int x = A[tx];", "B[tx] = (int)((uint)x + 1) > x;", "B[0] = (int)((uint)A[0] + 1) > tx + 1;",
+    ]  # fmt: skip
+
+
 def test_a_vector_that_reads_what_it_writes_waits():
     A = buffer("A", (32,))
     move = store(A, Ramp(Const(1), Const(1), 3), load(A, Ramp(Const(0), Const(1), 3), dtype="float32x3"))

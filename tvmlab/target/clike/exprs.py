@@ -15,7 +15,6 @@ from ...core import dtype as dt
 from ...core.node import COMPARE, Bin, Cast, Const, Expr, Let, Load, Not, Select, Var
 from ...core.text import ATOM
 from ...core.walk import substitute
-from ..pylike.exprs import pure_index
 from . import maths
 from .helpers import computed
 from .maths import UNARY, Printed
@@ -44,7 +43,7 @@ def _binary(p: CPrinter, e: Bin) -> Printed:
     if e.op in ("and", "or"):
         return _logic(p, e)
     if e.op in COMPARE:
-        side = p.index if pure_index(e.a) and pure_index(e.b) else p.value
+        side = p.index if p.pure_index(e.a) and p.pure_index(e.b) else p.value
         return operator(e.op, side(e.a, LEVEL[e.op] + 1), side(e.b, LEVEL[e.op] + 1))
     if dt.is_float(e.dtype):
         return _float(p, e)

@@ -349,15 +349,13 @@ def _assembled(p: CPrinter, s: Store, count: int, loads: list[Load]) -> str:
 
 
 def _named(p: CPrinter, x: Load, count: int) -> tuple[Any, ...]:
-    """`const float4 A_v = ...;` and a variable for each component."""
+    """`const float4 A_v = ...;`, and `A_v.x` to `A_v.w`."""
     kind = dt.element(x.dtype)
     whole = Var(f"{x.buffer.name}_v")
     name = p.names(whole)
     p.emit(f"const {value_type(p, kind, count)} {name} = {load_text(p, x)};")
-    parts = [Var(f"{name}_{k}", kind) for k in range(count)]
-    for k, v in enumerate(parts):
-        p.names.of[v] = f"{name}.{'xyzw'[k] if count <= 4 else f's{k:x}'}"
-    return tuple(parts)
+    parts = "xyzw" if count <= 4 else [f"s{k:x}" for k in range(count)]
+    return tuple([Call(f"{name}.{parts[k]}", (), kind, "component") for k in range(count)])
 
 
 def _with_components(e: Any, read: dict[Any, tuple[Any, ...]], k: int) -> Any:

@@ -23,6 +23,8 @@ _LACKING = ("erf", "log1p", "hypot", "nextafter")  # helpers where the language 
 def call(p: CPrinter, e: Call) -> Printed:
     if e.kind == "extern":
         return _extern(p, e)
+    if e.kind == "component":  # of a vector that was read whole (lanes.py)
+        return e.name, ATOM
     if e.kind == "packed":
         raise p.refuse(
             e, "packed-call", f"cannot call the Python function `{e.name}` from a kernel",

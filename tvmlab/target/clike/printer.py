@@ -11,6 +11,8 @@ from ...core import dtype as dt
 from ...core.error import BuildError
 from ...core.node import Bin, Buffer, Cast, Const, Expr, Load, Stmt
 from ...core.text import ATOM, Names, show
+from ...core.walk import walk
+from ..pylike.exprs import pure_index
 from . import exprs, helpers
 from .dialect import Dialect
 from .maths import TERNARY, UNARY, Printed
@@ -57,6 +59,7 @@ class CPrinter:
         self.divergent: list[str] = []  # the conditions around that not all threads need share
         self.vectors: dict[Any, Buffer] = {}  # a vector variable -> the array of its lanes
         self.threads: dict[str, tuple[str, Expr]] = {}  # thread tag -> the name of the own index, how many are launched
+        self.data: set[Any] = set()  # variables that stand for more than index arithmetic
         self.own: set[Any] = set()  # variables that differ among the threads of a block
         self.wide: set[Any] = set()  # handles of memory that vectors are read from or written to
         self.exchanged = False  # may threads of a block see each other's global writes?
@@ -79,8 +82,9 @@ class CPrinter:
         text, own = exprs.index(self, e, wide)
         return f"({text})" if own < level else text
 
-    def condition(self, e: Expr) -> str:
-        return self.value(e)
+    def pure_index(self, e: Expr) -> bool:
+        """Arithmetic on loops and sizes; what was computed from memory may overflow, also under a name."""
+        return pure_index(e) and not (self.data and any(x in self.data for x in walk(e)))
 
     def lazily(self, e: Expr, level: int = 0) -> str:
         self.lazy += 1
@@ -251,9 +255,12 @@ class CPrinter:
 
     def define(self, v: Any, value: Expr) -> None:
         """`const int x = ...;`"""
-        text = self.index(value) if exprs.pure_index(value) else self.value(value)
+        pure = self.pure_index(value)
+        text = self.index(value) if pure else self.value(value)
+        if not pure:
+            self.data.add(v)
         if dt.is_int(v.dtype):
-            self.ranges.bind(v, self.ranges.span(value, exprs.pure_index(value)))
+            self.ranges.bind(v, self.ranges.span(value, pure))
         self.emit(f"const {self.type_of(v.dtype, value)} {self.names(v)} = {text};")
 
     def refuse(self, n: Any, rule: str, why: str, **more: Any) -> BuildError:

@@ -35,7 +35,6 @@ from ...core.node import (
 from ...core.program import loop_name
 from ...core.text import show
 from ...core.walk import constant, identical, walk
-from ..pylike.exprs import pure_index
 from . import lanes
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ def _loop(p: CPrinter, s: For) -> None:
 def _end(p: CPrinter, s: For) -> str:
     """Where the loop ends; what memory holds is read once, as C would read it in every turn."""
     end = s.extent if constant(s.lo) == 0 else s.lo + s.extent
-    if pure_index(end):
+    if p.pure_index(end):
         return p.index(end, 8)
     v = Var(f"{s.var.name}_end", s.var.dtype)
     p.define(v, end)
@@ -127,7 +126,7 @@ def _while(p: CPrinter, s: While) -> None:
 
 def _if(p: CPrinter, s: If) -> None:
     why = _varies(p, s.cond) and f"`{show(s.cond)}` does not hold for all threads"
-    p.emit(f"if ({p.condition(s.cond)}) {{")
+    p.emit(f"if ({p.value(s.cond)}) {{")
     _nested(p, s.then, why)
     if s.other is not None:
         p.emit("} else {")

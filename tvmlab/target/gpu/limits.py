@@ -108,8 +108,8 @@ def launch(fn: Function) -> Mapping[str, Expr] | None:
 
 
 def shared_layout(kernel: Function) -> list[tuple[Buffer, int]]:
-    """The buffers in shared memory, and where each begins, in bytes: in order of allocation, which is how ptxas lays out
-    what is declared in that order.
+    """The buffers in shared memory, and where each begins, in bytes: in order of allocation, as ptxas lays out what is
+    declared in that order.
 
     What is read no more is not written over: `reuse_storage` has let buffers take over the memory of others before.
     """
