@@ -3,6 +3,7 @@
 The child is made with NUMBA_ENABLE_CUDASIM=1, so nobody else's Numba is changed. Three things are done better than the
 simulator does by itself: threads run one at a time from barrier to barrier, in order (so a divergent barrier is found,
 and `syncwarp` exists); an index below zero is refused; mathematics gives infinities and NaNs instead of exceptions.
+A kernel without barriers needs no threads of Python: its threads are calls, one after the other.
 It emulates, it does not measure: there are no times.
 """
 
@@ -188,9 +189,23 @@ def _prepare() -> None:
     sys.setswitchinterval(1.0)  # one thread runs at a time anyway
     kernel = _part("kernel")
     kernel.BlockManager = _block(kernel.BlockThread)
+    module.threadIdx = property(lambda self: (_alone[0] or _current()).threadIdx)
+    module.blockIdx = property(lambda self: (_alone[0] or _current()).blockIdx)
     module.syncwarp = lambda self, mask=None: _current().wait_for("warp")
     inside.__getitem__ = lambda self, i: self._item._ary[_index(i)]
     inside.__setitem__ = lambda self, i, value: self._item._ary.__setitem__(_index(i), value)
+
+
+WAITS = {"syncthreads", "syncwarp"}
+_alone: list[Any] = [None]  # the thread that runs, where a kernel's threads are no threads of Python
+
+
+class _Lane:
+    """A thread of a kernel without barriers: a plain call, some hundred times cheaper than a thread."""
+
+    def __init__(self, at: Any, place: Any) -> None:
+        dim = _part("kernelapi").Dim3
+        self.blockIdx, self.threadIdx = dim(*at), dim(*place)
 
 
 def _part(name: str) -> Any:
@@ -215,22 +230,32 @@ def _block(base: Any) -> Any:
         """Another thread has failed."""
 
     class Thread(base):  # type: ignore[misc]
-        """`stop`: where it waits, (kind, line); None when it has ended."""
+        """Used again by block after block. `stop`: where it waits, (kind, line); None when it has ended."""
 
-        def __init__(self, f: Any, manager: Any, *place: Any) -> None:
-            super().__init__(f, manager, *place)
-            self.go, self.over = threading.Lock(), False
-            self.stop: tuple[str, Any] | None = None
+        def __init__(self) -> None:
+            threading.Thread.__init__(self, daemon=True)
+            self.go = threading.Lock()
             self.go.acquire()
+
+        def ready(self, f: Any, manager: Any, at: Any, place: Any) -> Any:
+            """To be the thread `place` of a block."""
+            lane = _Lane(at, place)
+            self.f, self._manager, self.blockIdx, self.threadIdx = f, manager, lane.blockIdx, lane.threadIdx
+            self.stop: tuple[str, Any] | None = None
+            self.over, self.abort = False, False
+            self.exception: Exception | None = None
+            return self
 
         def run(self) -> None:
-            self.go.acquire()
-            try:
-                if not self.abort:
-                    super().run()
-            except Abandoned:
-                pass
-            finally:
+            while True:
+                self.go.acquire()
+                try:
+                    if not self.abort:
+                        self.f()
+                except Abandoned:
+                    pass
+                except Exception as e:
+                    self.exception = _told(e, self.threadIdx, self.blockIdx)
                 self.stop, self.over = None, True
                 self._manager.turn.release()
 
@@ -244,6 +269,8 @@ def _block(base: Any) -> Any:
         def syncthreads(self) -> None:
             self.wait_for("block")
 
+    pool: list[Any] = []
+
     class Block:
         def __init__(self, f: Any, grid: Any, block: Any, debug: Any) -> None:
             self._f, self._block_dim, self._debug = f, block, debug
@@ -254,9 +281,12 @@ def _block(base: Any) -> Any:
         def run(self, at: Any, *args: Any) -> None:
             x, y, z = self._block_dim
             places = [(i, j, k) for k in range(z) for j in range(y) for i in range(x)]
-            threads = [Thread(lambda: self._f(*args), self, at, p, self._debug) for p in places]
-            for t in threads:
-                t.start()
+            if not WAITS & set(self._f.__code__.co_names):
+                return self.alone(at, places, args)
+            while len(pool) < len(places):
+                pool.append(Thread())
+                pool[-1].start()
+            threads = [t.ready(lambda: self._f(*args), self, at, p) for t, p in zip(pool, places, strict=False)]
             try:
                 while not all(t.over for t in threads):
                     for start in range(0, len(threads), WARP):
@@ -267,6 +297,18 @@ def _block(base: Any) -> Any:
                     if not t.over:
                         t.abort = True
                         self.step(t)
+
+        def alone(self, at: Any, places: Any, args: Any) -> None:
+            """One thread after the other, here: none of them waits."""
+            try:
+                for place in places:
+                    _alone[0] = _Lane(at, place)
+                    try:
+                        self._f(*args)
+                    except Exception as e:
+                        raise _told(e, place, at) from None
+            finally:
+                _alone[0] = None
 
         def warp(self, lanes: list[Any]) -> None:
             """Until its threads wait for the block, or have ended."""
@@ -281,8 +323,8 @@ def _block(base: Any) -> Any:
         def step(self, t: Any) -> None:
             t.go.release()
             self.turn.acquire()
-            if t.exception and not t.abort:
-                raise t.exception[0].with_traceback(t.exception[1])
+            if t.exception is not None and not t.abort:
+                raise t.exception
 
         def uniform(self, threads: list[Any]) -> None:
             first = threads[0]
@@ -297,6 +339,11 @@ def _block(base: Any) -> Any:
                 )
 
     return Block
+
+
+def _told(e: Exception, place: Any, at: Any) -> Exception:
+    """The same exception, with the thread that it is of."""
+    return type(e)(f"tid={list(place)} ctaid={list(at)}: {e}").with_traceback(e.__traceback__)
 
 
 def _line() -> tuple[str, int]:
