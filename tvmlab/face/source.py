@@ -10,26 +10,28 @@ from types import FrameType
 from typing import Any
 
 _PACKAGE = __name__.split(".", 1)[0]
-WRITERS = (f"{_PACKAGE}.kernels.", f"{_PACKAGE}.topi.")  # of schedules, whose lines name loops as a person's do
+LIBRARIES = (f"{_PACKAGE}.kernels.", f"{_PACKAGE}.topi.")  # whose schedules call their loops by their axes
 
 
 def caller() -> FrameType | None:
     """The innermost frame outside this package."""
-    return _outside(sys._getframe(1), ())
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").split(".", 1)[0] == _PACKAGE:
+        frame = frame.f_back
+    return frame
 
 
 def writer() -> FrameType | None:
-    """The same, but for the gallery: the line that says what the loops are called."""
-    return _outside(sys._getframe(1), WRITERS)
+    """The frame whose line names what a primitive gives; None where a library's schedule called it.
 
-
-def _outside(frame: FrameType | None, but: tuple[str, ...]) -> FrameType | None:
-    while frame is not None:
-        module = frame.f_globals.get("__name__", "")
-        if module.split(".", 1)[0] != _PACKAGE or (but and module.startswith(but)):
-            return frame
+    `s, args = matmul.gpu(...)` is the line that wanted the schedule, but no loop is called `s` for that.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").split(".", 1)[0] == _PACKAGE:
+        if frame.f_globals["__name__"].startswith(LIBRARIES):
+            return None
         frame = frame.f_back
-    return None
+    return frame
 
 
 def place(frame: FrameType | None) -> tuple[str, int] | None:

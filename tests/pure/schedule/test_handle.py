@@ -227,3 +227,12 @@ def test_loops_that_cannot_be_inferred_show_what_is_declared(monkeypatch):
     s[B].compute_at(s[C], C.op.axis[0])
     monkeypatch.setitem(hooks._TABLE, ("ranges", State), lambda state: 1 // 0)
     assert repr(s[B]) == "stage(B: i (64), j (8)  [at C.i])"
+
+
+def test_the_line_that_wants_a_schedule_of_the_gallery_names_no_loop():
+    from tvmlab import lower
+    from tvmlab.kernels import matmul
+
+    s, args = matmul.cpu(m=64, n=64, k=64)
+    assert "for s in" not in str(lower(s, args)) and "for args in" not in str(lower(s, args))
+    assert not s.state.labels
