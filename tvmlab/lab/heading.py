@@ -8,6 +8,7 @@ from typing import Any
 from ..analysis import machine
 from ..core.error import BuildError
 from ..core.units import duration
+from ..runtime.gpu import cuda, devices
 from ..runtime.measure import WIDE
 from ..target import get, names
 from ..target.base import TargetKind
@@ -69,16 +70,22 @@ def _target(name: str) -> payload.Target:
         return {"name": name, "label": name, "available": False, "why": str(e)}
     if not kind.runs:
         return {"name": name, "label": _label(name, kind), "available": False, "why": f"{name} is text: see the source"}
-    return {"name": name, "label": _label(name, kind), "available": True, "why": ""}
+    package, how = NEEDS.get(name, ("", ""))
+    there = not package or devices.installed(package)
+    return {"name": name, "label": _label(name, kind), "available": there, "why": "" if there else f"{package}: {how}"}
 
 
+# What a target needs that may not be installed, and how to get it.
+NEEDS = {"opencl": ("pyopencl", 'pip install "tvmlab[opencl]"'), "cuda": ("numba.cuda", 'pip install "tvmlab[cuda]"')}
 LABELS = {
     "llvm": "CPU, LLVM: fast to build", "numba": "CPU, Numba: readable Python",
-    "interp": "Interpreter: slow, checks all",
+    "interp": "Interpreter: slow, checks all", "opencl": "OpenCL: a GPU, or the CPU",
 }  # fmt: skip
 
 
 def _label(name: str, kind: TargetKind) -> str:
+    if name == "cuda":
+        return "CUDA, Numba" if cuda.available() else "CUDA, Numba: simulator, not timed"
     return LABELS.get(name) or kind.title or name
 
 

@@ -103,7 +103,7 @@ function Row({ row, at, props }: { row: Shown; at: number; props: Props }) {
   const fresh = line.s !== undefined && line.s > 0 && line.s === props.at;
   const foldable = hides > 0 || props.list.canFold(at);
   return (
-    <div {...shared} class={classes.join(" ")} aria-selected={selected} title={line.why}>
+    <div {...shared} class={classes.join(" ")} aria-selected={selected} title={line.why} aria-label={line.t ? undefined : "blank"}>
       <span class="tvl-line-number" aria-hidden="true">
         {number || ""}
       </span>
