@@ -88,7 +88,7 @@ ptxas info    : Compiling entry function 'main_C' for 'sm_90'
     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 ptxas info    : Used 8 registers, used 0 barriers
 """
-    assert cuda.usage(log) == {"main_B": cuda.Usage(32, 1024, 16, 8, 12), "main_C": cuda.Usage(8)}
+    assert cuda.usage(log) == {"main_B": cuda.Usage(32, 1024, 16, 8, 12, 1), "main_C": cuda.Usage(8)}
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ ORDER = (
     "call",
     "memory",
     "threads",
+    "gpu",
     "lab",
     "lab_kernel",
 )

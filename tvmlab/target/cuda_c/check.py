@@ -16,13 +16,14 @@ from ...core.error import BuildError
 @dataclass(frozen=True)
 class Usage:
     """Of one kernel, as ptxas says: registers of a thread, shared bytes of a block, bytes of a thread's stack and those
-    that registers are spilled to and loaded from."""
+    that registers are spilled to and loaded from. `barriers`: how many of the block's barrier units (not places)."""
 
     registers: int
     shared: int = 0
     stack: int = 0
     spill_stores: int = 0
     spill_loads: int = 0
+    barriers: int = 0
 
 
 def missing() -> str:
@@ -87,9 +88,10 @@ def usage(log: str) -> dict[str, Usage]:
         name = re.match(r"'(\w+)'", part)
         registers = _number(part, r"Used (\d+) registers")
         if name and registers is not None:
-            spilled = (_number(part, rf"(\d+) bytes spill {x}") or 0 for x in ("stores", "loads"))
-            stack = _number(part, r"(\d+) bytes stack frame") or 0
-            found[name[1]] = Usage(registers, _number(part, r"(\d+) bytes smem") or 0, stack, *spilled)
+            stores, loads = (_number(part, rf"(\d+) bytes spill {x}") or 0 for x in ("stores", "loads"))
+            stack, shared = _number(part, r"(\d+) bytes stack frame") or 0, _number(part, r"(\d+) bytes smem") or 0
+            barriers = _number(part, r"used (\d+) barriers") or 0
+            found[name[1]] = Usage(registers, shared, stack, stores, loads, barriers)
     return found
 
 
