@@ -6,6 +6,7 @@ import pytest
 import tvmlab
 from tests.bound import arrays, random_bound
 from tests.cpu.test_kernels_gpu import CASES, check, run
+from tvmlab.core.error import BuildError
 from tvmlab.kernels import matmul
 
 
@@ -18,7 +19,12 @@ def test_the_gallery(name, shape):
 def test_random_schedules(seed):
     case = random_bound(1000 + seed)
     given = arrays(case)
-    tvmlab.build(case.schedule, case.args, "opencl")(*given)
+    try:
+        module = tvmlab.build(case.schedule, case.args, "opencl")
+    except BuildError as e:  # a sum that every thread of the block computes in shared memory, without a register
+        assert "update the same element" in str(e)
+        return
+    module(*given)
     for got, want in zip(given[len(case.inputs) :], case.expected, strict=True):
         np.testing.assert_array_equal(got, want)
 
