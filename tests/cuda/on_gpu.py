@@ -1,0 +1,143 @@
+"""On a machine with a GPU: all GPU kernels of the gallery are right, and their times beside cuBLAS and cuDNN.
+
+    python -m tests.cuda.on_gpu [--simulate] [--json out.json]
+
+One table and one line of JSON, in less than four minutes. The peer is PyTorch, float32 without TF32; without PyTorch
+only our own times are shown. `--simulate`: small shapes, whatever runs the target `cuda`; nothing is timed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import tvmlab
+from tests.cpu.test_kernels_gpu import CASES, run
+from tvmlab import kernels, te
+from tvmlab.kernels import matmul
+
+CONVOLUTIONS = ("C2", "C6", "C9")
+BUDGET = 200.0  # seconds after which nothing new is begun
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--simulate", action="store_true")
+    parser.add_argument("--json", default="")
+    options = parser.parse_args()
+    start = time.perf_counter()
+    device = tvmlab.cuda(0)
+    if not device.exist and not options.simulate:
+        print(f"There is no GPU here ({device.device_name}): --simulate runs small shapes on the simulator.")
+        return 2
+    cases = CASES[::9] if options.simulate else CASES
+    found: dict[str, Any] = {"device": device.device_name, "right": right(cases), "times": []}
+    if device.exist:
+        for make in contests():
+            if time.perf_counter() - start < BUDGET:
+                found["times"].append(timed(*make()))
+    found["seconds"] = round(time.perf_counter() - start, 1)
+    table(found)
+    print(json.dumps(found))
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(found, file, indent=1)
+    return 0 if not found["right"]["wrong"] else 1
+
+
+def right(cases: list[Any]) -> dict[str, Any]:
+    """Every case of the gallery against NumPy."""
+    wrong = []
+    for name, shape in cases:
+        try:
+            run(name, shape, "cuda")
+        except Exception as e:  # whatever it is belongs in the report
+            wrong.append(f"{name} {shape}: {type(e).__name__}: {str(e).splitlines()[0]}")
+    return {"cases": len(cases), "wrong": wrong}
+
+
+# ---------------------------------------------------------------- times
+
+
+def contests() -> list[Callable[[], tuple[str, Any, list[Any], float]]]:
+    """(name, schedule, arguments, operations), each made when its turn comes."""
+    found: list[Callable[[], tuple[str, Any, list[Any], float]]] = [product]
+    return [*found, *[lambda name=name: convolution(name) for name in CONVOLUTIONS]]
+
+
+def product(n: int = 2048) -> tuple[str, Any, list[Any], float]:
+    s, args = matmul.gpu(m=n, n=n, k=n, rows=128, columns=128, each=8)
+    return f"matmul {n}", s, args, 2.0 * n**3
+
+
+def convolution(name: str) -> tuple[str, Any, list[Any], float]:
+    kernel = kernels.get("conv2d")
+    shape = kernel.SHAPES[name]
+    args = kernel.declare(**shape)
+    out = [int(x.value) for x in args[-1].shape]
+    work = 2.0 * np.prod(out) * shape["in_channel"] * shape["kernel"] ** 2
+    return f"conv2d {name}", kernel.schedule_gpu([args[-1]]), args, float(work)
+
+
+def timed(name: str, s: Any, args: list[Any], work: float) -> dict[str, Any]:
+    """Median milliseconds of ours by events, and of the peer's."""
+    rng = np.random.default_rng(0)
+    arrays = [rng.random([int(n.value) for n in a.shape], dtype="float32") for a in args]
+    inputs = [x for a, x in zip(args, arrays, strict=True) if isinstance(a.op, te.PlaceholderOp)]
+    module = tvmlab.build(s, args, "cuda")
+    ours = module.time_evaluator("main", tvmlab.cuda(0), number=5, repeat=9)(*arrays).median * 1e3
+    result, theirs = peer(name, inputs)
+    error = None if result is None else float(np.abs(arrays[-1] - result).max() / np.abs(result).max())
+    rate = work / ours / 1e9
+    return {"name": name, "ms": ours, "peer ms": theirs, "ratio": theirs and theirs / ours, "TFLOP/s": rate,
+            "error": error}  # fmt: skip
+
+
+def peer(name: str, inputs: list[Any]) -> tuple[Any, float | None]:
+    """PyTorch's result and milliseconds; nothing without it."""
+    try:
+        import torch
+    except ImportError:
+        return None, None
+    if not torch.cuda.is_available():
+        return None, None
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cudnn.benchmark = True
+    given = [torch.from_numpy(x).cuda() for x in inputs]
+    shape = kernels.get("conv2d").SHAPES.get(name.rpartition(" ")[2], {})
+    conv = torch.nn.functional.conv2d
+    call = (lambda: given[0] @ given[1]) if name.startswith("matmul") else (
+        lambda: conv(*given, stride=shape["stride"], padding=shape["padding"]))  # fmt: skip
+    for _ in range(5):
+        result = call()
+    times = []
+    for _ in range(9):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        for _ in range(5):
+            call()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(begin.elapsed_time(end) / 5)
+    return result.cpu().numpy(), float(np.median(times))
+
+
+def table(found: dict[str, Any]) -> None:
+    right_ = found["right"]
+    print(f"{found['device']}: {right_['cases'] - len(right_['wrong'])} of {right_['cases']} cases are right")
+    for line in right_["wrong"]:
+        print("  wrong:", line)
+    if found["times"]:
+        print(f"{'':14} {'ms':>9} {'peer ms':>9} {'peer/ours':>9} {'TFLOP/s':>8}")
+    for row in found["times"]:
+        peer_ms, ratio = (f"{row[k]:9.3f}" if row[k] else f"{'-':>9}" for k in ("peer ms", "ratio"))
+        print(f"{row['name']:14} {row['ms']:9.3f} {peer_ms} {ratio} {row['TFLOP/s']:8.2f}")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
