@@ -7,6 +7,7 @@ copied there for each call, and those that the kernels write are copied back.
 
 from __future__ import annotations
 
+import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -75,8 +76,14 @@ class Child(Runner):
         preload = ("numpy", "pyopencl") if kind == "opencl" else ("numpy", "numba.cuda")
         self.worker = Worker(
             memory=NO_LIMIT if kind == "opencl" else None, preload=(f"{PACKAGE}.{kind}", *preload),
-            env={"NUMBA_ENABLE_CUDASIM": "1"} if kind == "simulator" else {},
+            env={"NUMBA_ENABLE_CUDASIM": "1"} if kind == "simulator" else {"POCL_CACHE_DIR": self.own_folder()},
         )  # fmt: skip
+
+    def own_folder(self) -> str:
+        """For what PoCL keeps of kernels: a child that is ended in the middle of writing there harms no other process."""
+        folder = tempfile.TemporaryDirectory(prefix="tvmlab-pocl-", ignore_cleanup_errors=True)
+        self.kept = folder  # as long as this process
+        return folder.name
 
     def job(self, name: str, *args: Any, code: DeviceCode | None = None) -> Any:
         running: list[str] = []  # kernels that were begun
