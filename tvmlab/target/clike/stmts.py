@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 def _for(p: CPrinter, s: For) -> None:
     head = show(s).splitlines()[0]
     p.place.append("    " * len(p.place) + head)
+    p.around.append(loop_name(s))
     if s.kind == "thread":
         _thread(p, s)
     elif s.kind == "vthread":
@@ -51,6 +52,7 @@ def _for(p: CPrinter, s: For) -> None:
     else:
         _loop(p, s)
     p.place.pop()
+    p.around.pop()
 
 
 def _thread(p: CPrinter, s: For) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from ...core.error import BuildError
 from ...core.program import Program
 from ..base import KERNELS, Compiled, Target, TargetKind
-from ..clike import Dialect, kernel_name, kernels, program_text
+from ..clike import Dialect, kernel_name, kernels, program_text, text_and_places
 from ..gpu import DeviceCode, compiled, device_code
 
 ONE = (
@@ -77,7 +77,8 @@ def source(program: Program, target: Target) -> str:
 def compile(program: Program, target: Target) -> Compiled:
     """Device code: the driver compiles it where it runs, at the first launch."""
     names = {fn.name: kernel_name(fn) for fn in kernels("opencl", program.functions)}
-    code = device_code(program, "opencl", program_text(program, DIALECT), names)
+    text, places = text_and_places(program, DIALECT)
+    code = device_code(program, "opencl", text, names, places=places)
     return compiled(program, code, export=lambda path: export(code, Path(path)), ending=".cl")
 
 
