@@ -11,6 +11,8 @@ from tests.bound import arrays, random_bound
 from tests.cpu.test_kernels_gpu import CASES
 from tests.cpu.test_kernels_operators import arrays_for
 from tests.metal import harness
+from tests.pure.passes import reductions as red
+from tests.pure.passes.test_warp_memory import rotated
 from tvmlab import kernels as gallery
 from tvmlab import te
 from tvmlab.core.error import BuildError
@@ -121,3 +123,17 @@ def test_what_clang_does_not_take():
 def test_float64_is_refused():
     with pytest.raises(BuildError, match="float64"):
         kernels.text(*kernels.elementwise(8, "float64", lambda A, B, i: A[i] + B[i]), "metal")
+
+
+# ---------------------------------------------------------------- warps
+
+
+@pytest.mark.parametrize("make", [
+    lambda: red.rows(x=6, serial=2), lambda: red.rows(x=64, y=2), lambda: red.best(parts=8), lambda: rotated(warps=4),
+], ids=["tree", "long", "tuple", "warp_memory"])  # fmt: skip
+def test_reductions_over_threads_and_memory_of_warps(make):
+    s, args, inputs, expected = make()
+    made = [np.full(w.shape, 77, w.dtype) for w in expected]
+    harness.run(kernels.split(s, args, "metal"), [*inputs, *made])
+    for got, want in zip(made, expected, strict=True):
+        np.testing.assert_array_equal(got, want)

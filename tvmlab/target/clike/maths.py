@@ -158,6 +158,22 @@ def _address_of(p: CPrinter, e: Call) -> Printed:
     return p.pointer(at.buffer, at.indices[0]), 9
 
 
+def _shuffle(p: CPrinter, e: Call) -> Printed:
+    """`shuffle_xor(value, mask, width)`; a lane that does not come here would leave the others with nothing."""
+    template = p.d.functions.get("shuffle_xor")
+    if template is None:
+        raise p.refuse(
+            e, "shuffle", "exchanges no values among the lanes of a warp", legal=["target cuda_c", "target interp"],
+            hint="a reduction over threads needs none: it goes through shared memory",
+        )  # fmt: skip
+    if dt.bits(e.dtype) not in (32, 64):
+        raise p.refuse(e, "shuffle-dtype", f"shuffles values of 32 and 64 bits, not {e.dtype}")
+    if p.divergent or p.lazy:
+        why = p.divergent[-1] if p.divergent else "it stands in a choice that each lane makes for itself"
+        raise p.refuse(e, "divergent-shuffle", f"needs all lanes of the warp at this shuffle: {why}")
+    return template.format(*[p.value(a) for a in e.args]), ATOM
+
+
 SPECIAL: dict[str, Callable[[CPrinter, Call], Printed]] = {
     "if_then_else": _if_then_else,
     "likely": lambda p, e: p.printed(e.args[0]),
@@ -167,6 +183,7 @@ SPECIAL: dict[str, Callable[[CPrinter, Call], Printed]] = {
     "abs": _abs,
     "reinterpret": _reinterpret,
     "q_multiply_shift": lambda p, e: p.printed(COMPOSED["q_multiply_shift"](*e.args)),
+    "shuffle_xor": _shuffle,
     "access_ptr": _access_ptr,
     "address_of": _address_of,
 }

@@ -38,6 +38,7 @@ DIALECT = Dialect(
         "nearbyint": "rint{f}({0})",
         **{f: f + "({0})" for f in ("isnan", "isinf", "isfinite")},
         "popcount:uint32": "__popc({0})", "popcount:uint64": "__popcll({0})",
+        "shuffle_xor": "__shfl_xor_sync(0xffffffff, {0}, {1}, {2})",  # lanes that a block does not have are not awaited
         "clz:uint32": "__clz((int){0})", "clz:uint64": "__clzll((long long){0})",
     },
     numbers={
@@ -97,10 +98,9 @@ TARGET = TargetKind(
     about="CUDA C++ to read, and to compile elsewhere",
     source=source,
     compile=compile,
-    passes=("allreduce_tree", "split_host_device"),
+    passes=("warp_memory", "allreduce_shuffle", "allreduce_tree", "split_host_device"),
     leaves_out=KERNELS,
     model="sm_80",
-    scopes=frozenset({"global", "local", "shared"}),
     device="cuda",
     title="CUDA C++",
     runs=False,

@@ -96,10 +96,9 @@ TARGET = TargetKind(
     about="OpenCL C kernels, on any device that has a driver: a GPU, or the CPU by way of PoCL",
     source=source,
     compile=compile,
-    passes=("allreduce_tree", "split_host_device", "close_barrier_loops"),
+    passes=("warp_memory", "block_barriers", "allreduce_tree", "split_host_device", "close_barrier_loops"),
     leaves_out=KERNELS,
     model="opencl",
-    scopes=frozenset({"global", "local", "shared"}),
     device="opencl",
     title="OpenCL C",
 )
