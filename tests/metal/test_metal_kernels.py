@@ -17,6 +17,7 @@ from tvmlab import kernels as gallery
 from tvmlab import te
 from tvmlab.core.error import BuildError
 from tvmlab.kernels import matmul
+from tvmlab.lowering import passes
 from tvmlab.target import Target, get
 
 
@@ -137,3 +138,18 @@ def test_reductions_over_threads_and_memory_of_warps(make):
     harness.run(kernels.split(s, args, "metal"), [*inputs, *made])
     for got, want in zip(made, expected, strict=True):
         np.testing.assert_array_equal(got, want)
+
+
+# ---------------------------------------------------------------- byte products
+
+
+@pytest.mark.parametrize("n, left, right, shared, form", [
+    (1, "uint8", "int8", False, "plain"), (4, "int8", "int8", True, "let"), (16, "uint8", "uint8", True, "variables"),
+    (4, "int8", "uint8", False, "chosen"),
+])  # fmt: skip
+def test_byte_products(n, left, right, shared, form):
+    program = kernels.dots(n, left, right, shared, form)
+    given = kernels.dots_arrays(n, left, right, shared)
+    expected = kernels.dots_wanted(program, given)
+    harness.run(passes.get("split_host_device")(program), given)
+    assert given[-1].tobytes() == expected.tobytes()
