@@ -3,9 +3,13 @@
 import numpy as np
 
 import tvmlab
+from tests.loops import buffer, function, load, loop
 from tvmlab import te
-from tvmlab.lowering import pipeline
-from tvmlab.target import Target, get
+from tvmlab.core.build import const, if_then_else
+from tvmlab.core.node import Let, LetStmt, Load, Ramp, Store, Var
+from tvmlab.core.program import Program
+from tvmlab.lowering import passes, pipeline
+from tvmlab.target import Target, get, interp
 
 
 def split(schedule, args, target="opencl"):
@@ -122,3 +126,68 @@ def wanted(schedule, args, given):
     made = [a.copy() for a in given]
     tvmlab.build(schedule, args, target="interp")(*made)
     return made[-1]
+
+
+# ---------------------------------------------------------------- byte products
+
+SIGNS = [("uint8", "int8"), ("int8", "uint8"), ("int8", "int8"), ("uint8", "uint8")]
+FORMS = ("plain", "variables", "let", "chosen", "mirrored")
+
+
+def dots(n, left="uint8", right="int8", shared=False, form="plain", threads=4, start=0):
+    """C[..n..] = dot4(C[..n..], A, B) of each thread. `shared`: four bytes of A meet every lane; A from `start` on."""
+    na = 4 if shared else 4 * n
+    A, B = buffer("A", (na * threads + start,), left), buffer("B", (4 * n * threads,), right)
+    C, tx = buffer("C", (n * threads,), "int32"), Var("tx")
+    c, a, b = _row(C, tx, n), _row(A, tx, na, start), _row(B, tx, 4 * n)
+    if form == "mirrored":  # no word: from the last byte to the first
+        a = Load(A, (Ramp(tx * na + (na - 1), const(-1), na),), a.dtype)
+    va, vb = Var("a", a.dtype), Var("b", b.dtype)
+    named = te.dot4(c, va, vb)
+    value = Let(va, a, Let(vb, b, named)) if form == "let" else named if form == "variables" else te.dot4(c, a, b)
+    if form == "chosen":
+        value = if_then_else(tx < 3, value, c)
+    body = Store(C, c.indices, value)
+    if form == "variables":
+        body = LetStmt(va, a, LetStmt(vb, b, body))
+    program = Program((function([A, B, C], loop(tx, threads, body, thread="threadIdx.x"), name="main"),))
+    for name in pipeline.FLAT:
+        program = passes.get(name)(program)
+    return program
+
+
+def _row(b, tx, n, start=0):
+    """The n elements of thread tx, as a vector."""
+    return load(b, tx) if n == 1 else load(b, Ramp(tx * n + start, const(1), n), dtype=f"{b.dtype}x{n}")
+
+
+def dots_arrays(n, left, right, shared=False, threads=4):
+    """Arguments of `dots`, with the largest products and sums that wrap."""
+    rng, na = np.random.default_rng(7), 4 if shared else 4 * n
+    of = lambda dtype, size: rng.integers(np.iinfo(dtype).min, np.iinfo(dtype).max + 1, size).astype(dtype)
+    a, b, c = of(left, na * threads), of(right, 4 * n * threads), of("int32", n * threads)
+    a[:2], b[:2] = np.iinfo(left).max, np.iinfo(right).min or np.iinfo(right).max
+    c[0] = -(2**31) if b[0] < 0 else 2**31 - 1
+    return [a, b, c]
+
+
+def dots_wanted(program, given):
+    made = [x.copy() for x in given]
+    interp.run(program, made)
+    return made[-1]
+
+
+def dots_by_schedule(m=5, n=32, k=12):
+    """C[i, j] = sum(A[i, r]*W[j, r]), whose inner 16 x 4 are the intrinsic's: rows are blocks, columns threads."""
+    A, W = te.placeholder((m, k), "uint8", name="A"), te.placeholder((n, k), "int8", name="W")
+    r = te.reduce_axis((0, k), name="r")
+    C = te.compute((m, n), lambda i, j: te.sum(A[i, r].astype("int32") * W[j, r].astype("int32"), axis=r), name="C")
+    s = te.create_schedule(C.op)
+    i, j = C.op.axis
+    jo, ji = s[C].split(j, 16)
+    ro, ri = s[C].split(r, 4)
+    s[C].reorder(i, jo, ro, ji, ri)
+    s[C].tensorize(ji, te.get_intrin("dot_16x4_u8s8"))
+    s[C].bind(i, te.thread_axis("blockIdx.x"))
+    s[C].bind(jo, te.thread_axis("threadIdx.x"))
+    return s, [A, W, C]

@@ -6,6 +6,7 @@ import pytest
 import tvmlab
 from tests.bound import arrays, random_bound
 from tests.cpu.test_kernels_gpu import CASES, check, run
+from tests.pure.passes.test_warp_memory import rotated
 from tvmlab.core.error import BuildError
 from tvmlab.kernels import matmul
 
@@ -43,3 +44,11 @@ def test_the_default_schedule():
     tvmlab.build(fresh, case.args, "cuda")(*given)
     for got, want in zip(given[len(case.inputs) :], case.expected, strict=True):
         np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("warps", [1, 4])
+def test_memory_of_warps(warps):
+    s, args, (a,), (expected,) = rotated(warps=warps)
+    b = np.full_like(expected, np.nan)
+    tvmlab.build(s, args, "cuda")(a, b)
+    np.testing.assert_array_equal(b, expected)

@@ -4,6 +4,7 @@ import os
 import pickle
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +38,11 @@ def job(program, arrays, numbers=()):
 
 def run(jobs, timeout=120):
     """The results of jobs; a string is an error. A child that dies or hangs is an error of all of them."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with tempfile.TemporaryDirectory(prefix="tvmlab-pocl-") as cache:
+        return _run(jobs, timeout, {**os.environ, "PYTHONPATH": str(ROOT), "POCL_CACHE_DIR": cache})
+
+
+def _run(jobs, timeout, environment):
     try:
         done = subprocess.run(
             [sys.executable, "-m", "tests.opencl.child"], input=pickle.dumps(jobs), capture_output=True,

@@ -1,17 +1,21 @@
 """Schedules on OpenCL, as a person builds and calls them."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import tvmlab
+from tests import kernels
 from tests.cuda.samples import bound, tiled
 from tests.refusal import refused
 from tvmlab import te
-from tvmlab.core.error import CallError
+from tvmlab.core.error import BuildError, CallError
 from tvmlab.runtime import array
 from tvmlab.runtime.device import DeviceError, cpu, opencl
+from tvmlab.runtime.gpu import Launcher
+from tvmlab.target import Target, get
 
 rng = np.random.default_rng(0)
 
@@ -60,3 +64,15 @@ def test_it_is_the_same_after_pickling(matmul):
     a, b, c = np.ones((20, 13), "float32"), np.ones((13, 18), "float32"), np.zeros((20, 18), "float32")
     again(a, b, c)
     assert again.source == matmul.source and (c == 13).all()
+
+
+def test_a_text_that_does_not_compile_names_the_loop():
+    """The line in the middle of the kernel: the reduction's own update."""
+    made = get("opencl").compile(kernels.split(*kernels.matmul(20, 17, 9)), Target("opencl"))
+    code = made.extra["device"]
+    line = next(x for x in code.source.splitlines() if "C_local[" in x and "+=" in x)
+    broken = replace(code, source=code.source.replace(line, line.replace("+=", "= half_of +")))
+    given = [np.zeros(s, "float32") for s in ((20, 9), (9, 17), (20, 17))]
+    said = refused(BuildError, lambda: Launcher(broken, made.extra["host"]).call(given, []))
+    number = code.source.splitlines().index(line) + 1
+    assert f"refuses line {number}, in `j.c` of stage C.local: use of undeclared identifier 'half_of'" in said

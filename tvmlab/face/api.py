@@ -168,9 +168,9 @@ def leaving_out(config: Config, target: Target) -> Config:
 def for_target(program: Program, target: Target, config: Config = DEFAULT) -> Program:
     """Readable loops as the target's generator takes them; a kernel that its device could not start is refused."""
     made = pipeline.run(program, (*pipeline.FLAT, *target.kind.passes), config)
-    if target.kind.model:
+    if target.device_model:
         verify.check(made)
-        limits.check(made, limits.get(target.kind.model))
+        limits.check(made, limits.get(target.device_model))
     return made
 
 

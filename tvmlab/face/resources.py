@@ -66,13 +66,11 @@ def resources(schedule: Any, args: Sequence[Any], arch: str = "sm_90", name: str
 
     Needs `pip install "tvmlab[cuda]"`, and no GPU. Refused: what does not build for the target `cuda_c`.
     """
-    known = [n for n in limits.names() if n.startswith("sm_")]
-    if arch not in known:
-        raise BuildError("unknown-architecture", f"there is no model of the architecture `{arch}`", legal=known)
-    model, target = limits.get(arch), Target("cuda_c")
+    target = Target("cuda_c", arch=arch)
+    model = limits.get(target.device_model)
     config = leaving_out(DEFAULT, target)
     program = for_target(readable(schedule, args, name, config), target, config)
-    used = check.check(target.kind.source(program, target), arch)
+    used = check.check(target.kind.source(program, target), model.name)
     return Report(_of(fn, used[fn.name], model) for fn in program.functions[1:])
 
 

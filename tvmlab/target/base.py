@@ -24,14 +24,16 @@ GPUS = {"cuda", "cuda_c", "opencl", "metal", "rocm", "vulkan", "nvptx", "webgpu"
 # names of the classic stack -> the target that does it here
 ALIASES = {"c": "llvm", "cpu": "llvm", "stackvm": "interp"}
 NOT_YET = {"rocm", "vulkan", "nvptx", "webgpu", "hexagon", "ext_dev", "vdla", "aocl"}
-OPTIONS = {"mcpu": "cpu", "mattr": "features", "mtriple": "triple", "target": "triple", "num-threads": "threads"}
+OPTIONS = {"mcpu": "cpu", "mattr": "features", "mtriple": "triple", "target": "triple", "num-threads": "threads",
+           "arch": "arch"}  # fmt: skip
+FIELDS = ("cpu", "features", "triple", "threads", "arch")
 
-# classic options that say nothing to CPU targets here: they are read over
+# classic options that say nothing here: they are read over, as `arch` is of a CPU
 READ_OVER = {"device", "model", "keys", "libs", "mfloat-abi", "mabi", "system-lib", "link-params", "runtime", "tag",
              "mtune", "fast-math", "opt-level", "host", "max_num_threads", "max-num-threads", "thread_warp_size",
              "thread-warp-size", "max_threads_per_block", "max_shared_memory_per_block", "unpacked-api",
              "interface-api", "executor", "constants-byte-alignment", "workspace-byte-alignment", "vector-width",
-             "vector_unit_bytes", "arch", "march", "options", "from_device", "target_device_type"}  # fmt: skip
+             "vector_unit_bytes", "march", "options", "from_device", "target_device_type"}  # fmt: skip
 
 _open: list[Target] = []  # the `with` blocks
 
@@ -41,6 +43,7 @@ class Target:
     """A target with its options, as a person asks for it: `Target("llvm", cpu="x86-64-v3")`, `Target("llvm -mcpu=x")`.
 
     `cpu`, `features`: names of LLVM ("" means this machine's). `triple`: cross-compilation. `threads`: 0 means all.
+    `arch`: the GPU whose limits hold, `Target("cuda_c", arch="sm_90")`; "" means the first that the target knows.
     In a `with` block it is the target of every build that names none. Other classic options are read over; `host` is
     the target itself, since CPU targets have no other.
     """
@@ -50,14 +53,17 @@ class Target:
     features: str = ""
     triple: str = ""
     threads: int = 0
+    arch: str = ""
 
     def __init__(
         self, name: Any = "llvm", cpu: str = "", features: str = "", triple: str = "", threads: int = 0,
-        *, target: Any = None, host: Any = None,
+        *, arch: str = "", target: Any = None, host: Any = None,
     ) -> None:  # fmt: skip
         word, asked = _parsed(name if target is None else target)
-        given = {"cpu": cpu, "features": features, "triple": triple, "threads": threads}
+        given = {"cpu": cpu, "features": features, "triple": triple, "threads": threads, "arch": arch}
         made = {"name": word, **asked, **{k: v for k, v in given.items() if v}}
+        if made.get("arch"):
+            _refuse_arch(word, made["arch"])
         for key in ("name", *given):
             object.__setattr__(self, key, made.get(key, 0 if key == "threads" else ""))
 
@@ -73,6 +79,11 @@ class Target:
     @property
     def host(self) -> Target:
         return self
+
+    @property
+    def device_model(self) -> str:
+        """The name of the model in `gpu.limits` whose limits hold; "" of a CPU."""
+        return self.arch or self.kind.model
 
     mcpu = property(lambda self: self.cpu)
     model = property(lambda self: "unknown")
@@ -97,14 +108,17 @@ class Target:
         _open.pop()
 
     def __str__(self) -> str:
-        options = {"mcpu": self.cpu, "mattr": self.features, "mtriple": self.triple, "num-threads": self.threads}
+        options = {
+            "mcpu": self.cpu, "mattr": self.features, "mtriple": self.triple, "num-threads": self.threads,
+            "arch": self.arch,
+        }  # fmt: skip
         return " ".join([self.name, *[f"-{k}={v}" for k, v in options.items() if v]])
 
 
 def _parsed(target: Any) -> tuple[str, dict[str, Any]]:
     """The name and the options of a target's text, of its classic mapping, or of a Target."""
     if isinstance(target, Target):
-        return target.name, {k: getattr(target, k) for k in ("cpu", "features", "triple", "threads")}
+        return target.name, {k: getattr(target, k) for k in FIELDS}
     if isinstance(target, dict):
         pairs = {str(k).removeprefix("-"): v for k, v in target.items()}
         word = str(pairs.pop("kind", pairs.pop("id", "llvm")))
@@ -118,6 +132,8 @@ def _parsed(target: Any) -> tuple[str, dict[str, Any]]:
         found["features"] = ",".join(found["features"])
     if "threads" in found:
         found["threads"] = int(found["threads"])
+    if word not in GPUS:
+        found.pop("arch", None)
     return word, found
 
 
@@ -126,10 +142,31 @@ def _option(target: str, text: str) -> tuple[str, str]:
     if not text.startswith("-"):
         raise BuildError(
             "target-option", f"`{text}` in the target `{target} ...` is no option: an option is -name=value",
-            legal=[f"-{k}=" for k in OPTIONS],
+            legal=_legal(target),
         )  # fmt: skip
     name, _, value = text.lstrip("-").partition("=")
     return name, value
+
+
+def _legal(target: str) -> list[str]:
+    """The options of that target."""
+    return [f"-{k}=" for k in OPTIONS if (k == "arch") == (target in GPUS)]
+
+
+def _refuse_arch(target: str, arch: Any) -> None:
+    """An architecture of which nothing is known, or of another maker; one whose target is wrong is not looked at."""
+    from .gpu import limits
+
+    if ALIASES.get(target, target) not in names():
+        return
+    known = limits.family(get(target).model)
+    if arch not in known:
+        raise BuildError(
+            "unknown-architecture",
+            f"there is no model of the architecture `{arch}` for the target `{target}`" if known
+            else f"the target `{target}` has no architectures to choose from",
+            legal=known, hint="" if known else 'a processor is named by cpu=, as in Target("llvm", cpu="x86-64-v3")',
+        )  # fmt: skip
 
 
 def _refuse_unknown(target: str, pairs: dict[str, Any]) -> None:
@@ -146,7 +183,7 @@ def _refuse_unknown(target: str, pairs: dict[str, Any]) -> None:
         raise BuildError(
             "target-option",
             f"the target `{target}` has no option -{name}",
-            legal=[f"-{k}=" for k in OPTIONS],
+            legal=_legal(target),
             hint=f"did you mean {' or '.join(f'-{k}' for k in close)}?" if close else "",
         )
 

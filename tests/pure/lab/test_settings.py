@@ -65,6 +65,12 @@ def test_what_is_asked_for_wins(made):
     assert has(again) == ("llvm", "laptop-x86", 60, 11)
 
 
+def test_a_saved_lab_keeps_the_options_of_its_target(made):
+    for text in ("cuda_c -arch=sm_90", "llvm -mcpu=x86-64-v3"):
+        saved = json.loads(json.dumps(made(target=text).saved()))
+        assert saving.from_data(made, saved, "x").target == text
+
+
 def test_the_first_settings_come_after_the_first_lab_and_hold_where_nothing_was_chosen(made):
     """JupyterLab can tell a kernel its settings only once there is a lab."""
     plain, chosen = made(), made(target="llvm", machine="laptop-x86")

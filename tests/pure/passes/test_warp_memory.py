@@ -42,7 +42,7 @@ def test_a_slice_for_each_warp(warps, tag):
     made = red.check(*rotated(warps=warps, tag=tag), "warp_memory")
     (memory,) = [a.buffer for a in nodes(made, Alloc) if a.buffer.scope != "local"]
     assert (memory.scope, memory.size) == ("shared", 32 * warps)
-    assert "warp" not in str(made).replace("A_warp", "")
+    assert {b.scope for b in nodes(made, Barrier)} == {"warp"}
 
 
 def test_picture(golden):
@@ -70,6 +70,13 @@ def result(p, x=64):
     c = np.full(x, np.nan, "float32")
     red.interp.run(p, [np.arange(x, dtype="float32"), c])
     return c
+
+
+def test_barriers_of_the_block_do_as_well():
+    made = get("block_barriers")(red.check(*rotated(warps=2), "warp_memory", "block_barriers"))
+    assert {b.scope for b in nodes(made, Barrier)} == {"shared"}
+    p = red.flat(*red.rows(x=4)[:2])
+    assert get("block_barriers")(p) is p
 
 
 def test_barriers_of_warps_stay():

@@ -68,6 +68,23 @@ def expression(dtype, f, target="opencl"):
 # ---------------------------------------------------------------- whole programs
 
 
+@pytest.mark.parametrize("make, helper, places", [
+    (kernels.two_kernels, "", {"B": "`i.inner` of stage B", "C": "`i.inner` of stage C"}),
+    (
+        lambda: kernels.elementwise(61, "int32", lambda A, B, i: A[i] // B[i]),
+        "floordiv", {"C": "`i.outer.inner` of stage C"},
+    ),
+])  # fmt: skip
+def test_the_loop_of_each_line(make, helper, places):
+    """Lines of kernels, also behind helpers and other kernels; heads, helpers and the host are of no loop."""
+    code = get("opencl").compile(kernels.split(*make()), Target("opencl")).extra["device"]
+    lines = code.source.splitlines()
+    assert helper in code.source
+    found = {lines[n - 1].split("[")[0].strip(): loop for n, loop in code.places.items() if " = " in lines[n - 1]}
+    assert found == places
+    assert all(lines[n - 1].startswith("    ") for n in code.places)
+
+
 @pytest.mark.parametrize("target", LANGUAGES)
 def test_a_matmul(golden, target):
     assert kernels.text(*kernels.matmul(50, 37, 29), target) == golden

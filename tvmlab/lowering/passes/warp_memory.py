@@ -4,12 +4,12 @@
         W = alloc((32,), scope="warp")                   W = alloc((64,), scope="shared")
         for tx in thread("threadIdx.x", 32):    ->       for tx in thread("threadIdx.x", 32):
             W[tx] = A[tx]                                    W[ty*32 + tx] = A[tx]
-        barrier("shared")                                barrier("shared")
         for tx in thread("threadIdx.x", 32):             for tx in thread("threadIdx.x", 32):
+            barrier("warp")                                  barrier("warp")
             C[tx] = W[(tx + 1) % 32]                         C[tx] = W[ty*32 + (tx + 1) % 32]
 
-A warp is 32 threads that follow each other, x fastest. The barriers that stand around the memory stay what they are:
-those of lowering are for the whole block. The classic way, registers whose lanes shuffle, is not done. Refused: a block
+A warp is 32 threads that follow each other, x fastest. The barriers that stand around the memory stay what they are
+(see `block_barriers`). The classic way, registers whose lanes shuffle, is not done. Refused: a block
 of unknown size, memory whose address is taken, a condition or the extent of a loop that reads such memory where not
 all of the thread's indices have names.
 """

@@ -20,7 +20,7 @@ from . import helpers, host
 from .dialect import Dialect
 from .kernel import kernel_name, kernels, write
 
-__all__ = ["Dialect", "kernel_name", "kernels", "only_text", "program_text", "write"]
+__all__ = ["Dialect", "kernel_name", "kernels", "only_text", "program_text", "text_and_places", "write"]
 
 
 def program_text(program: Program, d: Dialect) -> str:
@@ -28,6 +28,11 @@ def program_text(program: Program, d: Dialect) -> str:
 
     Takes what `split_host_device` makes. Refused: a program without kernels, and what kernels cannot do.
     """
+    return text_and_places(program, d)[0]
+
+
+def text_and_places(program: Program, d: Dialect) -> tuple[str, dict[int, str]]:
+    """`program_text`, and of its lines, from 1, the loop that they are of: for what a compiler says of a line."""
     found = kernels(d.name, program.functions)
     written = [write(fn, d) for fn in found]
     strict = any(dict(fn.attrs).get("fp") == "strict" for fn in program.functions)
@@ -38,10 +43,14 @@ def program_text(program: Program, d: Dialect) -> str:
     head += d.strict_head.splitlines() if strict else []
     parts = ["\n".join(head)] if head else []
     parts += helpers.text(d, {h for w in written for h in w.helpers})
-    parts += ["\n".join(w.lines) for w in written]
+    places: dict[int, str] = {}
+    for w in written:
+        before = sum(part.count("\n") + 2 for part in parts)
+        places.update({before + i: loop for i, loop in enumerate(w.loops, 1) if loop})
+        parts.append("\n".join(w.lines))
     hosts = [f for f in program.functions if f not in found]
     parts += ["\n".join(_host(f, d)) for f in hosts]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(parts) + "\n", places
 
 
 def _host(fn: Function, d: Dialect) -> list[str]:

@@ -252,7 +252,7 @@ def _cast_half(p: CPrinter, e: Cast, text: str) -> Printed:
 
 def _let(p: CPrinter, e: Let) -> Printed:
     """A statement before this one where the value is needed anyway; put in place where it may not be evaluated."""
-    if p.lazy:
+    if p.lazy or dt.lanes(e.var.dtype) > 1:
         return p.printed(substitute(e.body, {e.var: e.value}))
     v = Var(e.var.name, e.var.dtype)  # type: ignore[attr-defined]  # a new one: an expression may stand in two places
     p.define(v, e.value)

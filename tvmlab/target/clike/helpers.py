@@ -34,6 +34,10 @@ SIGNED = {
 {F} {T} truncmod_{D}({T} a, {T} b) {{
     return b == 0 || b == -1 ? 0 : a % b;
 }}""",
+    "dot4": """\
+{F} {T} dot4_{D}({T} c, {T} a0, {T} a1, {T} a2, {T} a3, {T} b0, {T} b1, {T} b2, {T} b3) {{
+    return ({T})(({U})c + ({U})(a0 * b0 + a1 * b1 + a2 * b2 + a3 * b3));
+}}""",
     "shl": """\
 {F} {T} shl_{D}({T} a, {T} n) {{
     return n < 0 || n >= {B} ? 0 : ({T})(({U})a << n);

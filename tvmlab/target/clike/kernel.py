@@ -17,9 +17,11 @@ from .printer import CPrinter, ascii_name
 
 @dataclass(frozen=True)
 class Written:
-    """`helpers`: (what, dtype) of those called; `dtypes`: element types that occur."""
+    """`loops`: of each line, the loop it is of; `helpers`: (what, dtype) of those called; `dtypes`: element types that
+    occur."""
 
     lines: tuple[str, ...]
+    loops: tuple[str, ...]
     helpers: frozenset[tuple[str, str]]
     dtypes: frozenset[str]
 
@@ -40,7 +42,9 @@ def write(fn: Function, d: Dialect) -> Written:
     _shared(p, fn)
     p.stmt(fn.body)
     head = d.kernel.format(name=kernel_name(fn), params=_in_lines(params), bounds=_bounds(d, launch))
-    return Written((f"{head} {{", *p.lines, "}"), frozenset(p.wanted), frozenset(p.used))
+    first = f"{head} {{".splitlines()
+    loops = (*[""] * len(first), *p.loops, "")
+    return Written((*first, *p.lines, "}"), loops, frozenset(p.wanted), frozenset(p.used))
 
 
 def _in_lines(params: list[str]) -> str:

@@ -28,7 +28,8 @@ from ...core.node import (
     Store,
     Var,
 )
-from ...core.walk import children, identical, map_children, replace, walk
+from ...core.walk import children, identical, map_children, replace, substitute, walk
+from ..gpu import dot
 from . import exprs
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def lanes_of(s: Store) -> int:
 def store(p: CPrinter, s: Store) -> None:
     """A store of several lanes, or under a mask."""
     count = lanes_of(s)
-    if _copied(p, s, count) or _whole(p, s, count) or _in_parts(p, s, count):
+    if not dot.has_dot(s.value) and (_copied(p, s, count) or _whole(p, s, count) or _in_parts(p, s, count)):
         return None
     if count == 1:
         return _lane_statement(p, s, Const(0))
@@ -162,6 +163,8 @@ def scalar(p: CPrinter, e: Any, k: Expr) -> Any:
 
 
 class Lane:
+    """`k`: the lane."""
+
     def __init__(self, p: CPrinter, k: Expr) -> None:
         self.p, self.k = p, k
         self.inner: dict[Any, Var] = {}  # vector variables of lets -> of this lane
@@ -171,6 +174,10 @@ class Lane:
         if e not in self.done:
             self.done[e] = self._of(e)
         return self.done[e]
+
+    def at(self, e: Expr, k: Expr) -> Any:
+        """Another lane, of a vector with lanes of its own."""
+        return self.of(e) if k is self.k else scalar(self.p, e, k)
 
     def _of(self, e: Any) -> Any:
         t = type(e)
@@ -183,6 +190,10 @@ class Lane:
             return affine.simplify(binary("+", self.of(e.base), binary("*", self.of(e.stride), self.k)))
         if t is Broadcast:
             return self.of(e.value)
+        if dot.is_dot(e):
+            return dot.of_lane(e, self.k, self.at)
+        if t is Let and dt.lanes(e.var.dtype) > 1 and dot.has_dot(e.body):
+            return self.of(substitute(e.body, {e.var: e.value}))  # its lanes are not those of the body
         if t is Let:
             value = self.of(e.value)
             if dt.lanes(e.var.dtype) > 1:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ...core import affine
 from ...core import dtype as dt
 from ...core.build import cast
 from ...core.intrin import C_FUNCTIONS
 from ...core.node import Bin, Call, Cast, Const, Expr, Load, Var
 from ...core.text import ATOM
 from ..pylike.maths import COMPOSED
+from . import lanes
 
 if TYPE_CHECKING:
     from .printer import CPrinter
@@ -158,6 +160,46 @@ def _address_of(p: CPrinter, e: Call) -> Printed:
     return p.pointer(at.buffer, at.indices[0]), 9
 
 
+def _dot4(p: CPrinter, e: Call) -> Printed:
+    """Four products of bytes and a sum that wraps: an instruction where the bytes lie as words, else a helper."""
+    if len(e.args) == 3:
+        e = lanes.scalar(p, e, Const(0))
+    total, a, b = e.args[0], e.args[1:5], e.args[5:]
+    kind = {x.dtype for x in (*a, *b)}
+    template = p.d.functions.get(f"dot4:{kind.pop()}") if len(kind) == 1 else None
+    if template is not None and _word_of(p, a) and _word_of(p, b):
+        words = {k: p.pointer(x[0].buffer, x[0].indices[0]) for k, x in (("a", a), ("b", b))}  # type: ignore[attr-defined]
+        return template.format(c=p.value(total), **words), ATOM
+    return f"{p.helper('dot4', 'int32')}({', '.join([p.value(x) for x in (total, *a, *b)])})", ATOM
+
+
+def _word_of(p: CPrinter, four: tuple[Expr, ...]) -> bool:
+    """Are they neighbours in memory, the first where a word may begin?"""
+    loads = [x for x in four if type(x) is Load and x.mask is None]
+    if len(loads) < len(four) or len({x.buffer.data for x in loads}) > 1 or loads[0].buffer.data not in p.wide:
+        return False
+    first = affine.lin(loads[0].indices[0])
+    steps = [affine.lin(x.indices[0]) - first for x in loads]
+    near = all(not x.terms and x.const == k for k, x in enumerate(steps))
+    return near and lanes.aligned(loads[0].indices[0], 4)
+
+
+def _shuffle(p: CPrinter, e: Call) -> Printed:
+    """`shuffle_xor(value, mask, width)`; a lane that does not come here would leave the others with nothing."""
+    template = p.d.functions.get("shuffle_xor")
+    if template is None:
+        raise p.refuse(
+            e, "shuffle", "exchanges no values among the lanes of a warp", legal=["target cuda_c", "target interp"],
+            hint="a reduction over threads needs none: it goes through shared memory",
+        )  # fmt: skip
+    if dt.bits(e.dtype) not in (32, 64):
+        raise p.refuse(e, "shuffle-dtype", f"shuffles values of 32 and 64 bits, not {e.dtype}")
+    if p.divergent or p.lazy:
+        why = p.divergent[-1] if p.divergent else "it stands in a choice that each lane makes for itself"
+        raise p.refuse(e, "divergent-shuffle", f"needs all lanes of the warp at this shuffle: {why}")
+    return template.format(*[p.value(a) for a in e.args]), ATOM
+
+
 SPECIAL: dict[str, Callable[[CPrinter, Call], Printed]] = {
     "if_then_else": _if_then_else,
     "likely": lambda p, e: p.printed(e.args[0]),
@@ -167,6 +209,8 @@ SPECIAL: dict[str, Callable[[CPrinter, Call], Printed]] = {
     "abs": _abs,
     "reinterpret": _reinterpret,
     "q_multiply_shift": lambda p, e: p.printed(COMPOSED["q_multiply_shift"](*e.args)),
+    "dot4": _dot4,
+    "shuffle_xor": _shuffle,
     "access_ptr": _access_ptr,
     "address_of": _address_of,
 }

@@ -51,6 +51,8 @@ class CPrinter:
         self.names = CNames(tuple(taken or dialect.reserved() | helpers.names()))
         self.ranges = Ranges()
         self.lines: list[str] = []
+        self.loops: list[str] = []  # of each line, the loop it is of, as a person knows it
+        self.around: list[str] = []  # those around the statement
         self.wanted: set[tuple[str, str]] = set()
         self.used: set[str] = set()  # element dtypes
         self.memory: set[Any] = set()
@@ -238,6 +240,7 @@ class CPrinter:
 
     def emit(self, text: str) -> None:
         self.lines.append("    " * self.depth + text)
+        self.loops.append(self.around[-1] if self.around else "")
 
     def stmt(self, s: Stmt) -> None:
         from .stmts import STMT

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 def _for(p: CPrinter, s: For) -> None:
     head = show(s).splitlines()[0]
     p.place.append("    " * len(p.place) + head)
+    p.around.append(loop_name(s))
     if s.kind == "thread":
         _thread(p, s)
     elif s.kind == "vthread":
@@ -51,6 +52,7 @@ def _for(p: CPrinter, s: For) -> None:
     else:
         _loop(p, s)
     p.place.pop()
+    p.around.pop()
 
 
 def _thread(p: CPrinter, s: For) -> None:
@@ -178,7 +180,7 @@ def _alloc(p: CPrinter, s: Alloc) -> None:
     elif b.scope != "shared":
         raise p.refuse(
             None, "scope", f"has no memory of scope `{b.scope}`, where `{b.name}` is", legal=["shared", "local"],
-            hint="" if b.scope != "warp" else "memory of a warp must be lowered to registers and shuffles first",
+            hint="" if b.scope != "warp" else "the pass warp_memory makes it shared memory",
         )  # fmt: skip
     p.stmt(s.body)
 
@@ -187,7 +189,8 @@ def _barrier(p: CPrinter, s: Barrier) -> None:
     scope = "warp" if s.scope.startswith("warp") else s.scope
     text = p.d.barriers.get(scope)
     if text is None:
-        raise p.refuse(s, "barrier-scope", f"has no barrier of scope `{s.scope}`", legal=list(p.d.barriers))
+        known = [b for b in p.d.barriers if b != "both"]
+        raise p.refuse(s, "barrier-scope", f"has no barrier of scope `{s.scope}`", legal=known)
     if p.divergent and scope == "shared":
         raise p.refuse(
             s, "divergent-barrier", f"would wait forever at this barrier: {p.divergent[-1]}",

@@ -23,6 +23,7 @@ TYPES = {
 }  # fmt: skip
 INF32, INF64 = "__int_as_float(0x7f800000)", "__longlong_as_double(0x7ff0000000000000LL)"
 NAN32, NAN64 = "__int_as_float(0x7fc00000)", "__longlong_as_double(0x7ff8000000000000LL)"
+WORD = "*reinterpret_cast<const {}*>({{{}}})"
 
 DIALECT = Dialect(
     name="cuda_c",
@@ -38,6 +39,10 @@ DIALECT = Dialect(
         "nearbyint": "rint{f}({0})",
         **{f: f + "({0})" for f in ("isnan", "isinf", "isfinite")},
         "popcount:uint32": "__popc({0})", "popcount:uint64": "__popcll({0})",
+        "shuffle_xor": "__shfl_xor_sync(0xffffffff, {0}, {1}, {2})",  # lanes that a block does not have are not awaited
+        "dot4:int8": f"__dp4a({WORD.format('int', 'a')}, {WORD.format('int', 'b')}, {{c}})",
+        "dot4:uint8": f"(int)__dp4a({WORD.format('unsigned int', 'a')}, {WORD.format('unsigned int', 'b')}, "
+        "(unsigned int)({c}))",
         "clz:uint32": "__clz((int){0})", "clz:uint64": "__clzll((long long){0})",
     },
     numbers={
@@ -97,10 +102,9 @@ TARGET = TargetKind(
     about="CUDA C++ to read, and to compile elsewhere",
     source=source,
     compile=compile,
-    passes=("allreduce_tree", "split_host_device"),
+    passes=("warp_memory", "allreduce_shuffle", "allreduce_tree", "split_host_device"),
     leaves_out=KERNELS,
     model="sm_80",
-    scopes=frozenset({"global", "local", "shared"}),
     device="cuda",
     title="CUDA C++",
     runs=False,

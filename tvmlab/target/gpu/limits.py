@@ -89,6 +89,11 @@ def names() -> list[str]:
     return [m.name for m in MODELS]
 
 
+def family(name: str) -> list[str]:
+    """The models of one maker's interface: sm_80 and sm_90 of "sm_80"; none of ""."""
+    return [m.name for m in MODELS if m.name.split("_")[0] == name.split("_")[0]]
+
+
 @cache
 def get(name: str) -> Model:
     """The model of that name; an unknown one answers with those that exist."""

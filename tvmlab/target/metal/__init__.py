@@ -1,7 +1,8 @@
 """The Metal Shading Language: text for Apple's compiler; nothing here runs it.
 
 Metal has no float64. By default its compiler rewrites floating-point arithmetic (fast math): compile with
-`-fno-fast-math` where NaN, infinities and the order of operations matter.
+`-fno-fast-math` where NaN, infinities and the order of operations matter. How many threads a simdgroup has is the
+device's choice: reductions over threads go through memory, and barriers of a warp are those of the block.
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ DIALECT = Dialect(
     barriers={
         "shared": "threadgroup_barrier(mem_flags::mem_threadgroup);",
         "both": "threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device);",
-        "warp": "simdgroup_barrier(mem_flags::mem_threadgroup);",
     },
     functions={
         **{f: f + "({0})" for f in ONE},
@@ -77,10 +77,9 @@ TARGET = TargetKind(
     about="Metal kernels to read, and to compile on a Mac",
     source=source,
     compile=compile,
-    passes=("allreduce_tree", "split_host_device"),
+    passes=("warp_memory", "block_barriers", "allreduce_tree", "split_host_device"),
     leaves_out=KERNELS,
     model="apple",
-    scopes=frozenset({"global", "local", "shared"}),
     device="metal",
     title="Metal",
     runs=False,

@@ -62,7 +62,7 @@ def check(text: str, timeout: float = 60) -> None:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "metal_stdlib").write_text(METAL_STDLIB)
         file = Path(folder) / "kernel.metal"
-        file.write_text(_vectors_as_calls(text))
+        file.write_text(vectors_as_calls(text))
         done = subprocess.run(_command(program, folder, file), capture_output=True, text=True, timeout=timeout)
     said = done.stdout + done.stderr
     wrong = [line.split("kernel.metal:")[-1] for line in said.splitlines() if " error: " in line]
@@ -77,6 +77,6 @@ def _command(program: str, folder: str, file: Path) -> list[str]:
     return [program, *FLAGS, f"-I{folder}", "-fsyntax-only", str(file)]
 
 
-def _vectors_as_calls(text: str) -> str:
+def vectors_as_calls(text: str) -> str:
     """`float4(a, b)`, Metal's constructor, is `(float4)(a, b)` in the dialect that clang knows."""
     return re.sub(r"(?<![\w<*(])((?:u?(?:char|short|int|long)|half|float)[248])\(", r"(\1)(", text)

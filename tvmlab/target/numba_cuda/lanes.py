@@ -3,7 +3,8 @@
     B[i*4:i*4 + 4] = A[i*4:i*4 + 4] * 2.0      ->      for lane in range(4):
                                                            B[i*4 + lane] = A[i*4 + lane] * 2.0
 
-A statement that reads what it writes elsewhere (`A[0:4] = A[1:5]`) reads all lanes before it writes the first.
+`dot4` is written out as products and sums. A statement that reads what it writes elsewhere (`A[0:4] = A[1:5]`) reads
+all lanes before it writes the first.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ from ...core.node import (
     Var,
 )
 from ...core.text import show
-from ...core.walk import map_children, same, seq, walk
+from ...core.walk import map_children, replace, same, seq, substitute, walk
+from ..gpu import dot
 
 Held = dict[Any, tuple[Var, ...]]  # a vector variable -> the variables of its lanes
 
@@ -50,7 +52,23 @@ def _stmt(s: Any, held: Held) -> Any:
         return _let(s, held)
     if isinstance(s, Evaluate) and dt.lanes(s.value.dtype) > 1:
         return seq()  # a value that nobody uses
-    return map_children(s, lambda c: _stmt(c, held) if isinstance(c, Stmt) else c)
+    return map_children(s, lambda c: _stmt(c, held) if isinstance(c, Stmt) else _scalar(c, held))
+
+
+def _scalar(e: Any, held: Held) -> Any:
+    """An expression of one lane, without the vectors inside it: those of a `dot4`."""
+    if not isinstance(e, Expr) or not dot.has_dot(e):
+        return e
+    if isinstance(e, Let) and dt.lanes(e.var.dtype) > 1:
+        return _scalar(substitute(e.body, {e.var: e.value}), held)
+    if dot.is_dot(e):
+        return _dot(e, const(0), held)
+    return map_children(e, lambda c: _scalar(c, held))
+
+
+def _dot(e: Any, k: Expr, held: Held) -> Expr:
+    """Lane `k` of four products and a sum."""
+    return dot.plain(dot.of_lane(e, k, lambda x, j: lane(x, j, held)))
 
 
 def _let(s: LetStmt, held: Held) -> Stmt:
@@ -66,7 +84,7 @@ def _let(s: LetStmt, held: Held) -> Stmt:
 def _store(s: Store, held: Held) -> Stmt:
     count = max(dt.lanes(s.value.dtype), dt.lanes(s.indices[0].dtype))
     if count == 1:
-        return s
+        return replace(s, value=_scalar(s.value, held), indices=(_scalar(s.indices[0], held),))
     if dt.lanes(s.indices[0].dtype) == 1:
         raise _vectors_of(s.buffer)
     nodes = list(walk(s))
@@ -99,7 +117,7 @@ def _all_before(s: Store, count: int, held: Held) -> Stmt:
 def lane(e: Expr, k: Expr, held: Held) -> Expr:
     """Lane `k` of a vector; a scalar is itself. A vector that is a variable has lanes of constant number only."""
     if dt.lanes(e.dtype) == 1 and not isinstance(e, Load):
-        return e
+        return _scalar(e, held)  # type: ignore[no-any-return]
     element = dt.element(e.dtype)
     if isinstance(e, Ramp):
         return binary("+", e.base, binary("*", e.stride, Cast(k, element) if k.dtype != element else k))
@@ -125,6 +143,8 @@ def _parts(e: Expr, k: Expr, held: Held, element: str) -> Expr:
         return Cast(lane(e.value, k, held), element)
     if isinstance(e, Select):
         return Select(lane(e.cond, k, held), lane(e.then, k, held), lane(e.other, k, held))
+    if dot.is_dot(e):
+        return _dot(e, k, held)
     if isinstance(e, Call):
         return Call(e.name, tuple(lane(a, k, held) for a in e.args), element, e.kind)
     raise BuildError("vector", f"the target `cuda` cannot take `{show(e)}` apart into lanes")
@@ -142,15 +162,15 @@ def _load(e: Load, k: Expr, held: Held) -> Expr:
 def _let_value(e: Let, k: Expr, held: Held) -> Expr:
     assert isinstance(e.var, Var)
     if dt.lanes(e.var.dtype) == 1:
-        return Let(e.var, e.value, lane(e.body, k, held))
+        return Let(e.var, _scalar(e.value, held), lane(e.body, k, held))
+    if dot.has_dot(e.body):  # its lanes are not those of the body
+        return lane(substitute(e.body, {e.var: e.value}), k, held)
     own = Var(e.var.name, dt.element(e.var.dtype))
     return Let(own, lane(e.value, k, held), _with(e.body, e.var, own, k, held))
 
 
 def _with(body: Expr, var: Var, own: Var, k: Expr, held: Held) -> Expr:
     """Lane `k` of `body`, in which the vector `var` is the scalar `own`."""
-    from ...core.walk import substitute
-
     return lane(substitute(body, {var: Broadcast(own, dt.lanes(var.dtype))}), k, held)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from ...core.error import BuildError
 from ...core.program import Program
 from ..base import KERNELS, Compiled, Target, TargetKind
-from ..clike import Dialect, kernel_name, kernels, program_text
+from ..clike import Dialect, kernel_name, kernels, program_text, text_and_places
 from ..gpu import DeviceCode, compiled, device_code
 
 ONE = (
@@ -77,7 +77,8 @@ def source(program: Program, target: Target) -> str:
 def compile(program: Program, target: Target) -> Compiled:
     """Device code: the driver compiles it where it runs, at the first launch."""
     names = {fn.name: kernel_name(fn) for fn in kernels("opencl", program.functions)}
-    code = device_code(program, "opencl", program_text(program, DIALECT), names)
+    text, places = text_and_places(program, DIALECT)
+    code = device_code(program, "opencl", text, names, places=places)
     return compiled(program, code, export=lambda path: export(code, Path(path)), ending=".cl")
 
 
@@ -95,10 +96,9 @@ TARGET = TargetKind(
     about="OpenCL C kernels, on any device that has a driver: a GPU, or the CPU by way of PoCL",
     source=source,
     compile=compile,
-    passes=("allreduce_tree", "split_host_device", "close_barrier_loops"),
+    passes=("warp_memory", "block_barriers", "allreduce_tree", "split_host_device", "close_barrier_loops"),
     leaves_out=KERNELS,
     model="opencl",
-    scopes=frozenset({"global", "local", "shared"}),
     device="opencl",
     title="OpenCL C",
 )
