@@ -47,6 +47,33 @@ def test_a_tiled_matmul(matmul, golden):
     np.testing.assert_allclose(c, a @ b, rtol=1e-5)
 
 
+def test_inputs_that_are_read_only(matmul):
+    a, b = rng.random((20, 13), "float32"), rng.random((13, 18), "float32")
+    a.flags.writeable = b.flags.writeable = False
+    c = np.zeros((20, 18), "float32")
+    matmul(a, b, c)
+    np.testing.assert_allclose(c, a @ b, rtol=1e-5)
+
+
+@pytest.mark.parametrize("scope", ["shared", "local"])
+def test_halves_in_memory_of_a_kernel(scope):
+    A = te.placeholder((64,), name="A", dtype="float16")
+    B = te.compute((64,), lambda i: A[i] + A[i], name="B")
+    s = te.create_schedule(B.op)
+    AA = s.cache_read(A, scope, [B])
+    bx, tx = s[B].split(B.op.axis[0], factor=16)
+    s[B].bind(bx, te.thread_axis("blockIdx.x"))
+    s[B].bind(tx, te.thread_axis("threadIdx.x"))
+    s[AA].compute_at(s[B], bx if scope == "shared" else tx)
+    if scope == "shared":
+        s[AA].bind(AA.op.axis[0], te.thread_axis("threadIdx.x"))
+    module = tvmlab.build(s, [A, B], "cuda")
+    assert "numba.types.float16" in module.source
+    a, b = np.arange(64, dtype="float16"), np.zeros(64, "float16")
+    module(a, b)
+    np.testing.assert_array_equal(b, a + a)
+
+
 def test_it_is_the_same_after_pickling_and_export(matmul, tmp_path):
     again = pickle.loads(pickle.dumps(matmul))
     assert again.source == matmul.source

@@ -30,6 +30,14 @@ def test_a_matmul(arch):
 
 
 @needs_nvrtc
+def test_names_beyond_ascii():
+    A = te.placeholder((8,), name="A")
+    B = te.compute((8,), lambda i: A[i] + 1.0, name="größe")
+    (found,) = tvmlab.resources(te.create_schedule(B.op).default("cuda_c"), [A, B])
+    assert found.kernel == "main_größe" and found.registers
+
+
+@needs_nvrtc
 @pytest.mark.parametrize("name", GALLERY)
 def test_shared_memory_is_as_predicted(name):
     from tvmlab.target.gpu import limits

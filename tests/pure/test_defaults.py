@@ -10,7 +10,7 @@ from tests.cpu.test_kernels_operators import arrays_for
 from tests.refusal import refused
 from tests.traces import MORE, random_steps
 from tvmlab import kernels, te, tir
-from tvmlab.core.error import LabError, ScheduleError
+from tvmlab.core.error import BuildError, LabError, ScheduleError
 from tvmlab.core.node import For
 from tvmlab.core.walk import loops
 from tvmlab.face.api import build, create_schedule, lower
@@ -252,16 +252,51 @@ def test_how_many_threads():
 # ---------------------------------------------------------------- what is refused
 
 
-def test_threads_that_are_bound_already():
+@pytest.mark.parametrize("tag", ["blockIdx.x", "threadIdx.x"])
+def test_a_kernel_that_is_bound_stays_as_it_is(tag):
+    A = te.placeholder((30,), name="A")
+    B = te.compute((30,), lambda i: te.exp(A[i]), name="B")
+    C = te.compute((30,), lambda i: B[i] + B[29 - i], name="C")
+    s = create_schedule(C.op)
+    s[B].bind(B.op.axis[0], te.thread_axis(tag))
+    s.default("cuda")
+    assert [step.primitive for step in s.trace] == ["bind", "split", "bind", "bind"]
+    a = np.random.default_rng(0).standard_normal(30).astype("float32")
+    e = np.exp(a)
+    program = equal(s, [A, C], [a], [e + e[::-1]], close=True)
+    assert not on_host(program) and f'thread("{tag}", 30)' in str(program)
+    steps = len(s.trace)
+    assert len(s.default("cuda").trace) == steps  # there is nothing left to bind
+
+
+def test_what_is_placed_in_a_bound_kernel_stays_as_it_is():
+    A = te.placeholder((64,), name="A")
+    B = te.compute((64,), lambda i: A[63 - i] + 1.0, name="B")
+    s = create_schedule(B.op)
+    AA = s.cache_read(A, "shared", [B])
+    bx, tx = s[B].split(B.op.axis[0], factor=16)
+    s[B].bind(bx, te.thread_axis("blockIdx.x"))
+    s[B].bind(tx, te.thread_axis("threadIdx.x"))
+    s[AA].compute_at(s[B], bx)
+    s[AA].bind(AA.op.axis[0], te.thread_axis("threadIdx.x"))
+    steps = len(s.trace)
+    assert len(s.default("cuda").trace) == steps
+    assert 'scope="shared"' in str(lower(s, [A, B]))
+
+
+def test_threads_inside_loops_that_are_not_bound():
     case = MORE[0](random.Random(0))
     s = case.schedule
-    C = s.outputs[0].input_tensors[0]
-    s[C].bind(C.op.axis[0], te.thread_axis("blockIdx.x"))
+    D = s.outputs[0]
+    C = D.input_tensors[0]
+    s[C].compute_at(s[D], D.axis[0])
+    s[C].bind(C.op.axis[-1], te.thread_axis("threadIdx.x"))
     assert refused(ScheduleError, lambda: s.default("cuda")) == (
-        "C runs on blockIdx.x already: the default schedule is for one without threads\n"
-        "  undo these steps, or bind the rest by hand"
+        f"C runs on threadIdx.x already, inside {D.name}, of which no loop is bound: the default schedule cannot share "
+        "out the loops around it\n"
+        "  undo the bind, or bind the loops around it by hand"
     )
-    assert len(s.trace) == 1
+    assert len(s.trace) == 2
 
 
 def test_a_statement_of_its_own():
@@ -277,9 +312,10 @@ def test_a_cpu():
     s, _ = total(4)
     assert refused(ScheduleError, lambda: s.default("llvm")) == (
         "the default schedule shares work out to threads, which `llvm` does not have\n"
-        "  legal here:  cuda, opencl, metal, interp\n"
+        "  legal here:  cuda, cuda_c, opencl, metal, interp\n"
         "  a CPU runs a schedule without steps as it is"
     )
+    assert refused(BuildError, lambda: s.default("foo")).startswith("there is no target `foo`")
     with Target("llvm"):
         assert refused(ScheduleError, lambda: s.default())
     s.default(Target("cuda"))

@@ -1,5 +1,6 @@
 """Which devices there are, and what is said when a run does not come to its end. No device is needed."""
 
+import subprocess
 import sys
 
 import pytest
@@ -15,6 +16,11 @@ from tvmlab.target.gpu import DeviceCode, Kernel
 CODE = DeviceCode(
     "opencl", "\n".join(f"line {k};" for k in range(1, 9)), (Kernel("main_C", ()),), {5: "`i` of stage C"}
 )
+
+
+def test_the_package_is_found_by_its_name():
+    code = "import tvmlab; assert callable(tvmlab.runtime.gpu.report) and callable(tvmlab.runtime.gpu.set_timeout)"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.fixture

@@ -11,8 +11,9 @@ and reduce together. A producer of a single reader that costs little to compute 
 become kernels in its loop, which stays on the host. What is placed inside another stage stays there, in the memory of
 its thread.
 
-The steps are ordinary ones. Refused: thread axes that are bound already, statements of one's own (`te.extern`, tensor
-intrinsics), which only their author can share out, and targets that have no threads.
+The steps are ordinary ones. A kernel that a person has bound, with all that is placed in it, stays as it is. Refused:
+threads that are bound in a stage inside a kernel without threads, or in a scan; statements of one's own (`te.extern`,
+tensor intrinsics), which only their author can share out; targets that have no threads.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from ..schedule.trace import Step, Trace
 from ..target.base import Target
 from .moves import thread
 
-TARGETS = ("cuda", "opencl", "metal", "interp")
+TARGETS = ("cuda", "cuda_c", "opencl", "metal", "interp")
 THREADS = 256  # of a block; every device model of target.gpu.limits has that many
 NODES, LONG = 48, 768  # of an expression that may be computed again for each read; of one that is read once
 PRIVATE = 3  # the rank of memory that a thread has for itself
@@ -51,7 +52,7 @@ def default(trace: Trace, target: Any = None, where: tuple[str, int] | None = No
 
 
 def _need_target(target: Any) -> None:
-    name = Target(target or Target.current() or "cuda").name
+    name = Target(target or Target.current() or "cuda").kind.name
     if name not in TARGETS:
         raise ScheduleError(
             "default-target", f"the default schedule shares work out to threads, which `{name}` does not have",
@@ -61,12 +62,15 @@ def _need_target(target: Any) -> None:
 
 def _need_plain(state: State) -> None:
     for s in state.in_order:
-        bound = [m.thread for m in s.marks.values() if m.thread is not None] + list(s.env_threads)
-        if bound:
+        around = kernel_of(state, s)
+        threads = bound(s)
+        if threads and (not bound(around) or scanned(state, around)):
+            where = "a scan" if scanned(state, around) else f"{around.name}, of which no loop is bound"
             raise ScheduleError(
                 "default-bound",
-                f"{s.name} runs on {bound[0].thread_tag} already: the default schedule is for one without threads",
-                hint="undo these steps, or bind the rest by hand",
+                f"{s.name} runs on {threads[0].thread_tag} already, inside {where}: the default schedule cannot share "
+                "out the loops around it",
+                hint="undo the bind, or bind the loops around it by hand",
             )
         if isinstance(s.op, ScanOp) and state.attach_of(s).kind != "root":
             raise ScheduleError(
@@ -81,6 +85,32 @@ def _need_plain(state: State) -> None:
                 f"{s.name} is a statement of its own ({s.op.kind}), which cannot be shared out to threads from here",
                 hint="write its thread loops in the statement itself, or run this stage on a CPU",
             )
+
+
+def bound(s: Stage) -> list[IterVar]:
+    """The thread axes that a stage has by its own loops."""
+    return [m.thread for m in s.marks.values() if m.thread is not None] + list(s.env_threads)
+
+
+def kernel_of(state: State, s: Stage) -> Stage:
+    """The outermost stage around: the one whose loops begin the kernel."""
+    while (found := place(state, s)) is not None and not isinstance(found[0].op, ScanOp):
+        s = found[0]
+    return s
+
+
+def place(state: State, s: Stage) -> tuple[Stage, IterVar] | None:
+    """The stage and the loop it is attached to, if there still is such a loop."""
+    at = state.attach_of(s)
+    if at.kind not in ("at", "scan") or at.axis is None:
+        return None
+    parent = state.stages[at.stage]
+    axis = current(parent, at.axis)
+    return (parent, axis) if axis in parent.leaves else None
+
+
+def scanned(state: State, s: Stage) -> bool:
+    return isinstance(s.op, ScanOp) or state.attach_of(s).kind == "scan"
 
 
 class _Default:
@@ -133,7 +163,7 @@ class _Default:
         if s.is_output or op.is_reduction or op.num_outputs > 1 or not self.untouched(s) or len(readers) != 1:
             return False
         (reader,) = readers
-        if not is_compute(reader) or self.scanned(s) != self.scanned(reader):
+        if not is_compute(reader) or scanned(self.state, s) != scanned(self.state, reader):
             return False
         reads = sum(type(x) is Load and x.buffer is op.outputs[0] for b in reader.op.body for x in walk(b))
         once = reads == 1 and not reader.op.is_reduction and self.often(reader) == self.often(s) is not None
@@ -145,9 +175,6 @@ class _Default:
         fetched = {t for x in self.state.in_order for m in x.marks.values() for t, _ in m.prefetches}
         named = self.attached(s) or not fetched.isdisjoint(s.op.outputs)
         return not said and not named and self.state.attach_of(s).kind == "root"
-
-    def scanned(self, s: Stage) -> bool:
-        return self.state.attach_of(s).kind == "scan"
 
     def often(self, s: Stage) -> int | None:
         """How many elements it computes, where that is a number."""
@@ -161,11 +188,14 @@ class _Default:
     # ------------------------------------------------------------ what is shared out
 
     def stage(self, s: Stage) -> None:
+        around = kernel_of(self.state, s)
+        if bound(around):  # a person's own kernel
+            return
         if s.attach.kind == "inline" and all(map(is_compute, self.state.consumers(s.op))):
             return
         if s.attach.kind == "inline":  # what reads it is no expression: it has loops of its own
             self.take("compute_root", stage=s.index)
-        inside = self.inside(s)
+        inside = around is not s
         if inside and s.scope and (rank(s.scope) or 0) < PRIVATE:  # each thread computes all that it reads
             self.take("set_scope", stage=s.index, scope="local")
         if not inside:
@@ -205,22 +235,8 @@ class _Default:
 
     def attached(self, s: Stage) -> set[IterVar]:
         """The axes of a stage inside which other stages are computed."""
-        places = [self.place(x) for x in self.state.in_order]
+        places = [place(self.state, x) for x in self.state.in_order]
         return {axis for parent, axis in filter(None, places) if parent is s}
-
-    def inside(self, s: Stage) -> bool:
-        """Is it computed in a loop of another stage, one that will be in a kernel?"""
-        found = self.place(s)
-        return found is not None and not isinstance(found[0].op, ScanOp)  # whose loop is on the host
-
-    def place(self, s: Stage) -> tuple[Stage, IterVar] | None:
-        """The stage and the loop it is attached to, if there still is such a loop."""
-        at = self.state.attach_of(s)
-        if at.kind not in ("at", "scan") or at.axis is None:
-            return None
-        parent = self.state.stages[at.stage]
-        axis = current(parent, at.axis)
-        return (parent, axis) if axis in parent.leaves else None
 
     def one_result(self, s: Stage, leading: list[IterVar]) -> bool:
         """One element, and a reduction whose loops nothing is said of: threads can share it out."""

@@ -204,8 +204,9 @@ class Schedule(Shown):
     def default(self, target: Any = None) -> Schedule:
         """A default GPU schedule, as ordinary steps: each stage shared out to blocks of threads; returns the schedule.
 
-        For a schedule without thread axes. `target`: cuda, opencl, metal or interp; without one, that of the `with
-        Target(...)` block, or cuda. Refused: axes that are bound, `te.extern` without threads of its own.
+        Kernels that are bound already stay as they are. `target`: cuda, cuda_c, opencl, metal or interp; without one,
+        that of the `with Target(...)` block, or cuda. Refused: `te.extern` without threads of its own, threads bound
+        inside loops that are not.
         """
         from .defaults import default
 

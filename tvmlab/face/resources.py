@@ -20,6 +20,7 @@ from ..core.units import size
 from ..core.walk import constant
 from ..lowering.config import DEFAULT
 from ..target import Target
+from ..target.clike import kernel_name
 from ..target.cuda_c import check
 from ..target.gpu import limits
 from .api import for_target, leaving_out, readable
@@ -71,7 +72,7 @@ def resources(schedule: Any, args: Sequence[Any], arch: str = "sm_90", name: str
     config = leaving_out(DEFAULT, target)
     program = for_target(readable(schedule, args, name, config), target, config)
     used = check.check(target.kind.source(program, target), model.name)
-    return Report(_of(fn, used[fn.name], model) for fn in program.functions[1:])
+    return Report(_of(fn, used[kernel_name(fn)], model) for fn in program.functions[1:])
 
 
 def _of(fn: Function, used: check.Usage, model: limits.Model) -> Resources:

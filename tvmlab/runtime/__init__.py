@@ -26,7 +26,9 @@ def __getattr__(name: str) -> Any:
         return attrs.convert if name == "convert" else attrs.StringImm
     if name == "ndarray":
         return import_module(f"{__name__}.array")
+    if name == "gpu":
+        return import_module(f"{__name__}.gpu")
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    close = get_close_matches(name, [*__all__, "convert", "String", "ndarray"], n=4)
+    close = get_close_matches(name, [*__all__, "convert", "String", "ndarray", "gpu"], n=4)
     raise MissingName("unknown-name", f"there is no runtime.{name}", legal=[f"runtime.{n}" for n in close])

@@ -134,3 +134,14 @@ def test_tags_that_no_device_has():
     (t,) = ints("t")
     with pytest.raises(BuildError, match="`laneIdx` is no thread axis of a device"):
         split(program((c,), loop(t, 8, store(c, t, 1.0), kind="thread", thread="laneIdx")))
+
+
+def test_a_long_name_of_a_stage_is_shortened_in_the_kernels():
+    A = te.placeholder((8,), name="A")
+    B = te.compute((8,), lambda i: A[i] + 1.0, name="B" * 300)
+    C = te.compute((8,), lambda i: B[i] + 1.0, name="B" * 299 + "C")
+    s = te.create_schedule(C.op)
+    bind(s, B)
+    bind(s, C)
+    first, second = (f.name for f in cut(s, [A, C]).functions[1:])
+    assert first == "main_" + "B" * 115 and second == f"{first}_1"

@@ -1,8 +1,11 @@
 """The text of kernels in the languages of the C family: whole programs as golden files, single rules as lines."""
 
+import pickle
+
 import numpy as np
 import pytest
 
+import tvmlab
 from tests import kernels
 from tests.loops import alloc, buffer, function, load, loop, store
 from tests.refusal import refused
@@ -386,3 +389,11 @@ def test_text_is_read_not_called(target):
     data = np.zeros(30, "float32")
     assert refused(BuildError, lambda: module(data, data.copy())).startswith(f"{target} is text: ")
     assert not tvmlab.runtime.enabled(target)
+
+
+@pytest.mark.parametrize("target", ["cuda_c", "metal"])
+def test_a_module_of_text_can_be_pickled(target):
+    A = te.placeholder((8,), name="A")
+    B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+    module = tvmlab.build(te.create_schedule(B.op).default(target), [A, B], target)
+    assert pickle.loads(pickle.dumps(module)).source == module.source

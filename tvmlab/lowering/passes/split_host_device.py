@@ -30,6 +30,7 @@ from ...core.walk import children, free_variables, map_children, variables, walk
 from ...schedule.scopes import rank
 from ..config import DEFAULT, Config
 
+LONGEST = 120  # letters of a kernel's name: drivers make files of them
 TAGS = tuple(f"{stem}.{axis}" for stem in ("blockIdx", "threadIdx") for axis in "xyz")
 
 
@@ -88,7 +89,7 @@ class Cutter:
     def fresh(self, s: For) -> str:
         """`main_C`: after the stage whose loop is outermost."""
         stage = s.origin.stage if isinstance(s.origin, Origin) else "kernel"
-        base = name = identifier(f"{self.fn.name}_{stage}")
+        base = name = identifier(f"{self.fn.name}_{stage}")[:LONGEST]
         count = 0
         while name in self.names:
             count += 1

@@ -80,7 +80,7 @@ class Child(Runner):
         )  # fmt: skip
 
     def own_folder(self) -> str:
-        """For what PoCL keeps of kernels: a child that is ended in the middle of writing there harms no other process."""
+        """For what PoCL keeps of kernels: a child that is ended while it writes there harms no other process."""
         folder = tempfile.TemporaryDirectory(prefix="tvmlab-pocl-", ignore_cleanup_errors=True)
         self.kept = folder  # as long as this process
         return folder.name

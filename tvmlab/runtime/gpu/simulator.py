@@ -65,7 +65,7 @@ class Session(session.Session):
         return cls(code, report)
 
     def upload(self, slot: int, array: Any) -> None:
-        self.memory[slot] = array
+        self.memory[slot] = array if array.flags.writeable else array.copy()  # the simulator writes all arrays back
 
     def allocate(self, slot: int, nbytes: int) -> None:
         self.memory[slot] = np.zeros(nbytes, np.uint8)

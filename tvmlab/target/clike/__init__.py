@@ -59,7 +59,7 @@ def _host(fn: Function, d: Dialect) -> list[str]:
     return [f"#ifndef {d.host}  // for who reads: the compiler of kernels leaves this out", *host.cuda(fn, d), "#endif"]
 
 
-def only_text(name: str, source: str, why: str, ending: str) -> Compiled:
+def only_text(name: str, program: Program, source: str, why: str, ending: str) -> Compiled:
     """What `compile` gives of a target that nothing here runs: a module to read and to export, not to call."""
 
     def refused(*arguments: Any) -> NoReturn:
@@ -74,4 +74,4 @@ def only_text(name: str, source: str, why: str, ending: str) -> Compiled:
             raise BuildError("export-kind", message, legal=[ending])
         Path(path).write_text(source, encoding="utf-8")
 
-    return Compiled(refused, source, extra={"export": export, "ending": ending})
+    return Compiled(refused, source, extra={"export": export, "ending": ending, "program": program})

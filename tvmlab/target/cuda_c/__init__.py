@@ -94,7 +94,7 @@ def source(program: Program, target: Target) -> str:
 
 
 def compile(program: Program, target: Target) -> Compiled:
-    return only_text("cuda_c", source(program, target), "compile it with nvcc, or look at it", ".cu")
+    return only_text("cuda_c", program, source(program, target), "compile it with nvcc, or look at it", ".cu")
 
 
 TARGET = TargetKind(

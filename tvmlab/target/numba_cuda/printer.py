@@ -175,7 +175,7 @@ class CudaPrinter(PyPrinter):
         size = b.size
         if size is None:
             raise self.refuse(b, "dynamic-memory", f"needs the size of `{b.name}` ({b.scope}) as a number")
-        kind = "boolean" if dt.is_bool(b.dtype) else b.dtype
+        kind = "boolean" if dt.is_bool(b.dtype) else "types.float16" if b.dtype == "float16" else b.dtype
         self.emit(f"{self.names(b)} = {made}({max(size, 1)}, numba.{kind})")
         self.stmt(s.body)
 
