@@ -117,6 +117,8 @@ def test_exported_python_gets_the_parameters_in_order_and_arrays_in_their_shapes
 def test_export_refusals(tmp_path):
     with pytest.raises(LabError, match="^modules for fake cannot be exported\n  legal here:  numba, llvm$"):
         adder().export(tmp_path / "x.py")
+    with pytest.raises(LabError, match="^cannot export to `.*x.py`: there is no folder `.*missing`$"):
+        exporting(PYTHON).export(tmp_path / "missing" / "x.py")
     with pytest.raises(LabError, match="^format 'o' does not agree with the name x.py$"):
         exporting(PYTHON).save(tmp_path / "x.py", "o")
     with pytest.raises(LabError, match="^export_library takes no fcompile, cc here$"):

@@ -230,6 +230,9 @@ class Module:
         hook = self.compiled.extra.get("export")
         if hook is None:
             raise LabError("no-export", f"modules for {self.target.name} cannot be exported", legal=["numba", "llvm"])
+        folder = Path(path).parent
+        if not folder.is_dir():
+            raise LabError("export-folder", f"cannot export to `{path}`: there is no folder `{folder}`")
         hook(str(path))
         load.write_card(path, self.signature, self.target, self.compiled.extra)
 

@@ -397,3 +397,13 @@ def test_a_module_of_text_can_be_pickled(target):
     B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
     module = tvmlab.build(te.create_schedule(B.op).default(target), [A, B], target)
     assert pickle.loads(pickle.dumps(module)).source == module.source
+
+
+@pytest.mark.parametrize("target", LANGUAGES)
+@pytest.mark.parametrize("name", ["M_PI", "FLT_MAX", "INT_MAX", "INT64_MAX", "CLK_GLOBAL_MEM_FENCE", "__import__",
+                                  "_Bool", "image2d_t", "read_only", "pipe", "unix", "half_sqrt"])  # fmt: skip
+def test_names_that_are_macros_or_types_end_in_an_underscore(name, target):
+    A = te.placeholder((8,), name=name)
+    B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+    text = tvmlab.build(te.create_schedule(B.op).default(target), [A, B], target).source
+    assert f"{name}_[" in text and f"{name}[" not in text

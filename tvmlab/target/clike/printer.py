@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from ...core import dtype as dt
 from ...core.error import BuildError
 from ...core.node import Bin, Buffer, Cast, Const, Expr, Load, Stmt
-from ...core.text import ATOM, Names, show
+from ...core.text import ATOM, Names, identifier, show
 from ...core.walk import walk
 from ..pylike.exprs import pure_index
 from . import exprs, helpers
@@ -18,21 +19,30 @@ from .dialect import Dialect
 from .maths import TERNARY, UNARY, Printed
 from .ranges import Ranges
 
+OTHERS = re.compile(  # macros and types that headers and compilers bring: M_PI, CL_VERSION, __global, image2d_t
+    r"^(M|FLT|DBL|HALF|HUGE|U?INT\d*|U?LONG|S?CHAR|UCHAR|U?SHRT|CLK?|FP|CUDA)_[A-Z0-9_]+$|^_[A-Z_]|_t$"
+    r"|^(read_only|write_only|read_write|pipe|complex|imaginary|uniform|unix|linux|EOF|NDEBUG|cl_khr_\w+|half_\w+)$"
+)
+
 
 class CNames(Names):
-    """Names that C takes: letters beyond ASCII are spelled by their numbers."""
+    """Names that C takes: letters beyond ASCII become their numbers, what may be a macro or a type ends in `_`."""
 
     def __call__(self, thing: Any) -> str:
-        if thing not in self.of and not thing.name.isascii():
-            return self.ascii(thing)
+        if thing not in self.of and (c := c_name(identifier(thing.name))) != identifier(thing.name):
+            return self.spelled(thing, c)
         return super().__call__(thing)
 
-    def ascii(self, thing: Any) -> str:
-        stand_in = type("Named", (), {"name": ascii_name(thing.name)})()
-        self.of[thing] = name = super().__call__(stand_in)
+    def spelled(self, thing: Any, text: str) -> str:
+        self.of[thing] = name = super().__call__(type("Named", (), {"name": text})())
         if isinstance(thing, Buffer):
             self.of.setdefault(thing.data, name)
         return name
+
+
+def c_name(name: str) -> str:
+    """An identifier of Python as one of C."""
+    return f"{ascii_name(name)}_" if OTHERS.search(name) else ascii_name(name)
 
 
 def ascii_name(name: str) -> str:

@@ -69,7 +69,8 @@ def source(program: Program, target: Target) -> str:
 
 
 def compile(program: Program, target: Target) -> Compiled:
-    return only_text("metal", program, source(program, target), "compile it with Xcode's metal, or look at it", ".metal")
+    text = source(program, target)
+    return only_text("metal", program, text, "compile it with Xcode's metal, or look at it", ".metal")
 
 
 TARGET = TargetKind(
