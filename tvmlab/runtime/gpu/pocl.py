@@ -14,7 +14,7 @@ from typing import Any
 
 REFUSED = "unknown target CPU 'generic'"
 UNKNOWN = b"generic\0"
-RECORD = 4096  # bytes of a device's record that are looked at
+RECORD = 1024  # bytes of a device's record that are looked at: behind its end others may point to the same text
 FLAGS = Path("/proc/cpuinfo")
 KNOWN = (  # a processor, and what it needs, the most capable one first
     (b"skylake-avx512", {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd", "avx2", "fma", "bmi2"}),
