@@ -22,7 +22,9 @@ def main() -> None:
 
     from tvmlab.runtime.gpu import opencl
 
-    works, _ = opencl._devices()  # it repairs a PoCL that does not know this processor
+    works, broken = opencl._devices()  # it repairs a PoCL that does not know this processor
+    if not works:
+        raise SystemExit(f"no OpenCL device builds a kernel: {broken}")
     context = cl.Context([works[0]])
     queue = cl.CommandQueue(context)
     results = []

@@ -14,7 +14,7 @@ from typing import Any
 
 REFUSED = "unknown target CPU 'generic'"
 UNKNOWN = b"generic\0"
-RECORD = 2048  # bytes of a device's record that are looked at (the pointer lies at 640); more would be others' memory
+RECORD = 1024  # bytes of a device's record that are looked at: behind its end others may point to the same text
 FLAGS = Path("/proc/cpuinfo")
 KNOWN = (  # a processor, and what it needs, the most capable one first
     (b"skylake-avx512", {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd", "avx2", "fma", "bmi2"}),
@@ -29,7 +29,7 @@ def repair(device: Any, flags: Path = FLAGS) -> str:
     there = _flags(flags)
     name = next((n for n, needed in KNOWN if needed <= there), None)
     places = _places(device.int_ptr) if name is not None else []
-    if name is None or not places:
+    if name is None or len(places) != 1:  # none or several: this is another record than the one that is meant
         return ""
     text = ctypes.create_string_buffer(name)
     _kept.append(text)
@@ -46,7 +46,7 @@ def _flags(path: Path) -> set[str]:
 
 
 def _places(record: int) -> list[int]:
-    """Where in the record a pointer to the text "generic" lies, the first one first."""
+    """Where in the record a pointer to the text "generic" lies."""
     memory = _readable()
     found = []
     for at in range(record, record + RECORD, 8):
