@@ -84,7 +84,7 @@ def test_namespace(namespace):
         ("tvm.te.gradient", "write the gradient as te.compute expressions"),
         ("tvm.contrib.nvcc", "GPU targets are not there yet"),
         ("tvm.contrib.graph_executor", "graphs of operators are not there yet"),
-        ("tvm.target.cuda", "target.cuda is not there yet"),
+        ("tvm.target.rocm", "target.rocm is not there yet"),
         ("tvm.target.arm_cpu", "name the processor instead"),
         ("tvm.tir.Schedule", "there is no TensorIR here"),
     ],
@@ -276,3 +276,9 @@ def test_rfactor_keeps_what_it_does_not_touch():
     a, b = np.random.default_rng(0).random((8, 9, 10), np.float32), np.zeros(8, "float32")
     tvm.build(s, [A, B])(a, b)
     np.testing.assert_allclose(b, a.sum((1, 2)), rtol=1e-5)
+
+
+def test_target_cuda():
+    from tvmlab import target
+
+    assert str(target.cuda()) == "cuda" and target.cuda(options=["-arch=sm_90"]) == target.cuda(arch="sm_90")

@@ -10,15 +10,21 @@ from typing import Any
 from ..core.error import MissingName
 from .base import ALIASES, Compiled, Target, TargetKind, get, names
 
-__all__ = ["ALIASES", "Compiled", "Target", "TargetKind", "create", "current_target", "get", "names"]
+__all__ = ["ALIASES", "Compiled", "Target", "TargetKind", "create", "cuda", "current_target", "get", "names"]
 
-_GPU = {"cuda", "rocm", "mali", "bifrost", "intel_graphics", "opengl", "hexagon", "adreno", "vta", "aocl", "sdaccel"}
+_GPU = {"rocm", "mali", "bifrost", "intel_graphics", "opengl", "hexagon", "adreno", "vta", "aocl", "sdaccel"}
 _CPU = {"arm_cpu", "rasp", "riscv_cpu", "x86", "sparc"}
 
 
 def create(target: Any, host: Any = None) -> Target:
     """The classic name of `Target(text)`."""
     return Target(target)
+
+
+def cuda(model: str = "unknown", arch: str | None = None, options: Any = None) -> Target:
+    """The classic `Target("cuda -arch=sm_90")`. `model`: a card's name; `options`: more words."""
+    words = [options] if isinstance(options, str) else list(options or ())
+    return Target(" ".join(["cuda", *([f"-arch={arch}"] if arch else []), *words]))
 
 
 def current_target(allow_none: bool = True) -> Target | None:
