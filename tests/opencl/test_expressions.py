@@ -49,4 +49,4 @@ def test_expressions_agree_with_the_interpreter(part):
 
 @pytest.mark.slow
 def test_many_expressions_agree():
-    assert disagreements(range(160, 400)) == []
+    assert disagreements(range(160, 240)) == []
