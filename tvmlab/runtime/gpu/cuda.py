@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from ...core import dtype as dt
-from ...target.gpu.code import Command, DeviceCode, Launch
+from ...target.gpu.code import DeviceCode, Launch
 from . import session
 from .errors import LaunchError
 from .session import Report
+from .source import module
 
 DRIVERS = ("nvcuda.dll",) if sys.platform == "win32" else ("libcuda.so.1", "libcuda.so")
 
@@ -141,35 +140,6 @@ def number(value: Any, dtype: str) -> Any:
     return bool(value) if dt.is_bool(dtype) else np.dtype(dtype).type(value)
 
 
-@cache
-def _module(key: str, source: str) -> Any:
-    import linecache
-
-    filename = f"<tvmlab cuda {key[:16]}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    module = ModuleType(f"tvmlab_cuda_{key[:16]}")
-    module.__file__ = filename
-    exec(compile(source, filename, "exec"), vars(module))
-    return module
-
-
-def call(
-    place: int, code: DeviceCode, arrays: Sequence[Any], names: Sequence[str], commands: Sequence[Command], last: bool,
-    report: Report,
-) -> Any:  # fmt: skip
-    """Begin a call; with `last`, finish it too and give the written arrays."""
-    session.begin(Session.on, place, code, arrays, names, report)
-    return more(commands, last, report)
-
-
-def more(commands: Sequence[Command], last: bool, report: Report) -> Any:
-    session.go_on(commands, report)
-    return session.end() if last else None
-
-
-def again(commands: Sequence[Command], number: int, report: Report) -> float:
-    return session.again(commands, number, report)
-
-
-def finish(report: Report) -> Any:
-    return session.end()
+_module = cache(module)
+call, more = partial(session.call, Session.on), session.more
+again, finish = session.again, session.finish

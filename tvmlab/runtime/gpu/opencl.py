@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from ...core import dtype as dt
 from ...core.error import BuildError
-from ...target.gpu.code import Command, DeviceCode, Launch
+from ...target.gpu.code import DeviceCode, Launch
 from . import pocl, session
 from .errors import LaunchError
 from .session import Report
@@ -28,36 +28,11 @@ NEAR = 2  # lines of the source shown before and after the one that the compiler
 PLACE = re.compile(r":(\d+):(?:\d+:)? *(?:fatal )?error: *(.*)|error: [^\n]*?:(\d+):\d+: *(.*)")
 
 
-# ---------------------------------------------------------------- jobs
-
-
 def devices(report: Report) -> dict[str, list[dict[str, Any]]]:
     """`works`: what programs run on, in the order of the devices' numbers: GPUs, accelerators, then processors.
     `broken`: devices whose compiler does not build the simplest kernel, with `why`."""
     works, broken = _devices()
     return {"works": [_described(d) for d in works], "broken": [{**_described(d), "why": why} for d, why in broken]}
-
-
-def call(
-    place: int, code: DeviceCode, arrays: Sequence[Any], names: Sequence[str], commands: Sequence[Command], last: bool,
-    report: Report,
-) -> Any:  # fmt: skip
-    """Begin a call; with `last`, finish it too and give the written arrays."""
-    session.begin(Session.on, place, code, arrays, names, report)
-    return more(commands, last, report)
-
-
-def more(commands: Sequence[Command], last: bool, report: Report) -> Any:
-    session.go_on(commands, report)
-    return session.end() if last else None
-
-
-def again(commands: Sequence[Command], number: int, report: Report) -> float:
-    return session.again(commands, number, report)
-
-
-def finish(report: Report) -> Any:
-    return session.end()
 
 
 # ---------------------------------------------------------------- devices
@@ -305,3 +280,7 @@ def number(value: Any, dtype: str) -> Any:
     if dtype == "float16":
         return np.float32(np.float16(value))
     return np.dtype("uint8" if dt.is_bool(dtype) else dtype).type(value)
+
+
+call, more = partial(session.call, Session.on), session.more
+again, finish = session.again, session.finish

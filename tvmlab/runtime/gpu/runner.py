@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -50,7 +51,7 @@ def runner(kind: str) -> Runner:
         return _runners[kind]
 
 
-class Runner:
+class Runner(ABC):
     """Calls `tvmlab.runtime.gpu.<kind>:<job>`. `turn`: a call of several jobs has the runner for itself."""
 
     kind = ""
@@ -58,8 +59,9 @@ class Runner:
     def __init__(self) -> None:
         self.turn = threading.RLock()
 
+    @abstractmethod
     def job(self, name: str, *args: Any, code: DeviceCode | None = None) -> Any:
-        raise NotImplementedError
+        """What the job gives; what goes wrong there is raised as an error that a person reads."""
 
 
 class Here(Runner):

@@ -80,10 +80,14 @@ _open: list[Session] = []
 _repeated: list[Command] = []
 
 
-def begin(
-    make: Open, place: int, code: DeviceCode, arrays: Sequence[Any], names: Sequence[str], report: Report
-) -> Session:
-    """Forget what was open, and put the arguments of a call into memory."""
+# ---------------------------------------------------------------- jobs: what a backend is asked by the other side
+
+
+def call(
+    make: Open, place: int, code: DeviceCode, arrays: Sequence[Any], names: Sequence[str], commands: Sequence[Command],
+    last: bool, report: Report,
+) -> Any:  # fmt: skip
+    """Begin a call: what was open is forgotten, the arguments go into memory. With `last`, `finish` it too."""
     _open.clear()
     session = make(place, code, report)
     session.names.update(enumerate(names))
@@ -91,27 +95,33 @@ def begin(
     for slot, a in enumerate(arrays):
         session.upload(slot, a)
     _open.append(session)
-    return session
+    return more(commands, last, report)
 
 
-def go_on(commands: Sequence[Command], report: Report) -> float:
-    """Carry out commands of the open call; the kernels' seconds."""
-    (session,) = _open
-    session.report = report
-    for c in commands:
-        session.do(c)
-    return session.finish()
-
-
-def end() -> dict[int, Any]:
-    """The arguments that were written; the memory is gone."""
-    session = _open.pop()
-    written = [slot for slot in sorted(session.written) if slot < session.arguments]
-    return {slot: np.ascontiguousarray(session.read(slot)) for slot in written}
+def more(commands: Sequence[Command], last: bool, report: Report) -> Any:
+    """Carry out commands of the open call; with `last`, the written arrays."""
+    _go_on(commands, report)
+    return finish(report) if last else None
 
 
 def again(commands: Sequence[Command], number: int, report: Report) -> float:
     """The same commands `number` times; the kernels' seconds, all together. None given: those of the last time."""
     if commands:
         _repeated[:] = commands
-    return sum(go_on(_repeated, report) for _ in range(number))
+    return sum(_go_on(_repeated, report) for _ in range(number))
+
+
+def finish(report: Report) -> dict[int, Any]:
+    """The arguments that were written; the memory is gone."""
+    session = _open.pop()
+    written = [slot for slot in sorted(session.written) if slot < session.arguments]
+    return {slot: np.ascontiguousarray(session.read(slot)) for slot in written}
+
+
+def _go_on(commands: Sequence[Command], report: Report) -> float:
+    """The kernels' seconds."""
+    (session,) = _open
+    session.report = report
+    for c in commands:
+        session.do(c)
+    return session.finish()

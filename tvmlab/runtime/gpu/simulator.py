@@ -14,41 +14,23 @@ import math
 import sys
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Iterator
+from functools import cache, partial
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from ...core import dtype as dt
-from ...target.gpu.code import Command, DeviceCode, Launch
+from ...target.gpu.code import DeviceCode, Launch
 from . import session
 from .errors import LaunchError
 from .session import Report
+from .source import PREFIX, module
 
 WARP = 32
 THREADS, SHARED = 1024, 48 << 10  # what every CUDA device of the last ten years takes
 BLOCK, GRID = (1024, 1024, 64), (2**31 - 1, 65535, 65535)
-
-
-# ---------------------------------------------------------------- jobs
-
-
-def call(
-    place: int, code: DeviceCode, arrays: Sequence[Any], names: Sequence[str], commands: Sequence[Command], last: bool,
-    report: Report,
-) -> Any:  # fmt: skip
-    """Begin a call; with `last`, finish it too and give the written arrays."""
-    _prepare()
-    session.begin(Session.on, place, code, arrays, names, report)
-    return more(commands, last, report)
-
-
-def more(commands: Sequence[Command], last: bool, report: Report) -> Any:
-    session.go_on(commands, report)
-    return session.end() if last else None
 
 
 # ---------------------------------------------------------------- a call
@@ -62,6 +44,7 @@ class Session(session.Session):
 
     @classmethod
     def on(cls, place: int, code: DeviceCode, report: Report) -> Session:
+        _prepare()
         return cls(code, report)
 
     def upload(self, slot: int, array: Any) -> None:
@@ -143,20 +126,19 @@ def _failed(kernel: str, e: Exception, module: Any) -> LaunchError:
     return LaunchError(rule, f"kernel `{kernel}` failed in the simulator: {what}: {e}", where, hint=hint)
 
 
+call, more, finish = partial(session.call, Session.on), session.more, session.finish
+
+
 # ---------------------------------------------------------------- the module
 
 
 @cache
 def _module(key: str, source: str) -> Any:
-    """The source, run once; its `math` is one that knows infinities."""
-    filename = f"<tvmlab cuda {key[:16]}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    module = ModuleType(f"tvmlab_cuda_{key[:16]}")
-    module.__file__ = filename
-    exec(compile(source, filename, "exec"), vars(module))
-    if "math" in vars(module):
-        vars(module)["math"] = _Math()
-    return module
+    """Its `math` is one that knows infinities."""
+    made = module(key, source)
+    if "math" in vars(made):
+        vars(made)["math"] = _Math()
+    return made
 
 
 class _Math:
@@ -349,7 +331,7 @@ def _told(e: Exception, place: Any, at: Any) -> Exception:
 def _line() -> tuple[str, int]:
     """Where in the generated source the running thread is."""
     frame: Any = sys._getframe(1)
-    while frame is not None and not frame.f_code.co_filename.startswith("<tvmlab cuda "):
+    while frame is not None and not frame.f_code.co_filename.startswith(PREFIX):
         frame = frame.f_back
     return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 

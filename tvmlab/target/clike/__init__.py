@@ -10,12 +10,12 @@ a small function is printed with the kernels (helpers.py), and only then.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, NoReturn
 
 from ...core.error import BuildError
 from ...core.program import Function, Program
 from ..base import Compiled
+from ..gpu.code import of_text
 from . import helpers, host
 from .dialect import Dialect
 from .kernel import kernel_name, kernels, write
@@ -68,10 +68,4 @@ def only_text(name: str, program: Program, source: str, why: str, ending: str) -
             hint="module.source is the text, module.export writes it to a file",
         )  # fmt: skip
 
-    def export(path: Any) -> None:
-        if Path(path).suffix != ending:
-            message = f"cannot export to `{Path(path).name}`: the target `{name}` writes {ending} files"
-            raise BuildError("export-kind", message, legal=[ending])
-        Path(path).write_text(source, encoding="utf-8")
-
-    return Compiled(refused, source, extra={"export": export, "ending": ending, "program": program})
+    return Compiled(refused, source, extra=of_text(program, source, name, ending))

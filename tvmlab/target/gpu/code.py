@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NoReturn
 
 from ...core.error import BuildError
@@ -125,13 +126,24 @@ def device_code(
     return DeviceCode(language, source, kernels, **more)
 
 
-def compiled(program: Program, code: DeviceCode, **extra: Any) -> Compiled:
-    """What a target's `compile` returns: the text, and what a Module (which knows devices) needs to run it.
-
-    `extra`: device, the DeviceCode; host, the function that launches; program, to build it again elsewhere.
-    """
+def compiled(program: Program, code: DeviceCode, target: str, ending: str) -> Compiled:
+    """What a target's `compile` returns: the text, and what a Module (which knows devices) needs to run it."""
     host = with_names(program.entry, program, code)
-    return Compiled(_unattached, code.source, extra={"device": code, "host": host, "program": program, **extra})
+    return Compiled(
+        _unattached, code.source, extra={"device": code, "host": host, **of_text(program, code.source, target, ending)}
+    )
+
+
+def of_text(program: Program, source: str, target: str, ending: str) -> dict[str, Any]:
+    """What the `extra` of a Compiled has of a text: how to export it, and the program, to build it again elsewhere."""
+
+    def export(path: Any) -> None:
+        if Path(path).suffix != ending:
+            message = f"cannot export to `{Path(path).name}`: the target `{target}` writes {ending} files"
+            raise BuildError("export-kind", message, legal=[ending])
+        Path(path).write_text(source, encoding="utf-8")
+
+    return {"export": export, "ending": ending, "program": program}
 
 
 def with_names(host: Function, program: Program, code: DeviceCode) -> Function:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from ...core.error import BuildError
 from ...core.program import Function, Program
 from ..base import KERNELS, Compiled, Target, TargetKind
@@ -54,16 +52,7 @@ def _printed(fn: Function) -> KernelPrinter:
 def compile(program: Program, target: Target) -> Compiled:
     """Device code: Numba compiles it where it runs, at the first launch."""
     code = write(program)
-    return compiled(program, code, export=lambda path: export(code, Path(path)), ending=".py")
-
-
-def export(code: DeviceCode, path: Path) -> None:
-    """Write the kernels' source."""
-    if path.suffix != ".py":
-        raise BuildError(
-            "export-kind", f"cannot export to `{path.name}`: the target `cuda` writes Python", legal=[".py"]
-        )
-    path.write_text(code.source, encoding="utf-8")
+    return compiled(program, code, "cuda", ".py")
 
 
 TARGET = TargetKind(

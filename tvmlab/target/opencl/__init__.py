@@ -6,13 +6,10 @@ cl_khr_fp16 is not needed. A float16 argument that is a number is passed as a fl
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from ...core.error import BuildError
 from ...core.program import Program
 from ..base import KERNELS, Compiled, Target, TargetKind
 from ..clike import Dialect, kernel_name, kernels, program_text, text_and_places
-from ..gpu import DeviceCode, compiled, device_code
+from ..gpu import compiled, device_code
 
 ONE = (
     "exp exp2 exp10 log log2 log10 log1p sqrt rsqrt sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh erf "
@@ -79,16 +76,7 @@ def compile(program: Program, target: Target) -> Compiled:
     names = {fn.name: kernel_name(fn) for fn in kernels("opencl", program.functions)}
     text, places = text_and_places(program, DIALECT)
     code = device_code(program, "opencl", text, names, places=places)
-    return compiled(program, code, export=lambda path: export(code, Path(path)), ending=".cl")
-
-
-def export(code: DeviceCode, path: Path) -> None:
-    """Write the kernels' source."""
-    if path.suffix != ".cl":
-        raise BuildError(
-            "export-kind", f"cannot export to `{path.name}`: the target `opencl` writes OpenCL C", legal=[".cl"]
-        )
-    path.write_text(code.source, encoding="utf-8")
+    return compiled(program, code, "opencl", ".cl")
 
 
 TARGET = TargetKind(
