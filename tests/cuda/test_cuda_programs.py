@@ -55,6 +55,21 @@ def test_inputs_that_are_read_only(matmul):
     np.testing.assert_allclose(c, a @ b, rtol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_large_floats_become_integers(dtype):
+    a = np.array([9.21e18, 9223371487098961920.0, -9223372036854775808.0, -3.7, 2.5, 0.0], "float64")
+    if dtype == "uint64":
+        a = np.array([9.3e18, 1e19, 18446744073709549568.0, 9223372036854775808.0, 2.5, 0.0], "float64")
+    A = te.placeholder(a.shape, name="A", dtype="float64")
+    B = te.compute(a.shape, lambda i: A[i].astype(dtype), name="B")
+    s, got = te.create_schedule(B.op).default("cuda"), {}
+    for target in ("interp", "cuda"):
+        got[target] = np.zeros(a.shape, dtype)
+        tvmlab.build(s, [A, B], target)(a, got[target])
+    np.testing.assert_array_equal(got["interp"], a.astype(dtype))
+    np.testing.assert_array_equal(got["cuda"], got["interp"])
+
+
 @pytest.mark.parametrize("scope", ["shared", "local"])
 def test_halves_in_memory_of_a_kernel(scope):
     A = te.placeholder((64,), name="A", dtype="float16")

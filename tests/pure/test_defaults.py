@@ -299,6 +299,20 @@ def test_threads_inside_loops_that_are_not_bound():
     assert len(s.trace) == 2
 
 
+@pytest.mark.parametrize("which", ["scan", "update"])
+def test_threads_bound_in_a_scan(which):
+    s, args, *_ = running_sums("its own")
+    scan = args[-1]
+    tx = te.thread_axis((0, 5), "threadIdx.x")
+    if which == "scan":
+        s[scan].env_threads([tx])
+    else:
+        update = scan.op.update[0]
+        s[update].bind(update.op.axis[1], tx)
+    said = refused(ScheduleError, lambda: s.default("cuda"))
+    assert said.startswith(f"{which} runs on threadIdx.x already, inside a scan:")
+
+
 def test_a_statement_of_its_own():
     A = te.placeholder((4,), name="A")
     B = te.extern((4,), [A], lambda ins, outs: tir.call_packed("f", ins[0], outs[0]), name="B", dtype="float32")

@@ -178,3 +178,8 @@ def test_occupancy_where_it_is_not_known():
     )
     with pytest.raises(BuildError, match="a block has at least one thread"):
         occupancy(0, 32, 0, A100)
+
+
+def test_vectors_count_with_all_their_lanes():
+    (fn,) = kernel({"threadIdx.x": 8}, [shared("S", 100, dtype="float32x4")]).functions[1:]
+    assert shared_bytes(fn) == 1600

@@ -110,3 +110,9 @@ def test_device_code_crosses_to_another_process():
     assert pickle.loads(pickle.dumps(code)) == code and code.places[3] == "`i` of stage B"
     assert [k.name for k in code.kernels] == ["main_B_1", "main_C"] and code.kernel("main_C").shared == 0
     assert code.key == DeviceCode("opencl", "text", ()).key != DeviceCode("opencl", "text", (), options=("-w",)).key
+
+
+def test_a_store_by_another_name_of_the_memory_is_seen():
+    t, view = Var("t"), buffer("V", (8,), data=B.data)
+    fn = function([B], loop(t, 8, store(view, t, 1.0), thread="threadIdx.x"))
+    assert kernel_of(fn).params[0].written

@@ -30,7 +30,7 @@ def test_the_name_is_replaced(record):
     assert pocl.repair(record, record.flags) == "nehalem" and name(record, OWN) == b"nehalem"
 
 
-@pytest.mark.parametrize("at", [0x410, 0x568, 0xEC0])
+@pytest.mark.parametrize("at", [0x400, 0x410, 0x568, 0xEC0])
 def test_what_lies_behind_the_record_stays(record, at):
     """Other parts of PoCL in the same heap point to such a text too."""
     record.words[at // 8] = ctypes.addressof(record.other)

@@ -130,7 +130,8 @@ def _thread(extents: Mapping[str, int], linear: int) -> dict[str, int]:
 
 
 class _Walk:
-    """Statements in order; `on`: the lanes that are there. `values`: what variables are, for each lane."""
+    """Statements in order; `on`: the lanes that are there, None where that is not known. `values`: what variables are,
+    for each lane."""
 
     def __init__(self, block: Mapping[str, int], at: Sequence[Mapping[str, int]], values: Values) -> None:
         self.block, self.at, self.values = block, at, values
@@ -147,7 +148,7 @@ class _Walk:
             self.let(s.var, s.value)
             return self.stmt(s.body, on)
         if isinstance(s, Store):
-            for e in (*s.indices, s.value):
+            for e in (*s.indices, s.value, *([] if s.mask is None else [s.mask])):
                 self.reads(e, on)
             self.access(s, True, on)
             return None
@@ -169,11 +170,11 @@ class _Walk:
             index = np.array([t.get(s.thread, 0) for t in self.at]) if own is None else own
             extent = self.known(s.extent)
             self.values[s.var] = None if lo is None else index + lo
-            on = on & (index < extent) if extent is not None else on
+            on = None if on is None or extent is None else on & (index < extent)
         else:
             self.values[s.var] = lo
             extent = self.known(s.extent)
-            if extent is not None:
+            if on is not None and extent is not None:
                 on = on & (np.asarray(extent) > 0)
             if s.kind == "vectorized" and isinstance(s.extent, Const):
                 self.vectors[s.var] = s.extent.value
@@ -182,10 +183,14 @@ class _Walk:
 
     def condition(self, s: If, on: Any) -> None:
         self.reads(s.cond, on)
-        holds = self.known(s.cond)
-        self.stmt(s.then, on if holds is None else on & np.asarray(holds, bool))
+        self.stmt(s.then, self.where(on, s.cond))
         if s.other is not None:
-            self.stmt(s.other, on if holds is None else on & ~np.asarray(holds, bool))
+            self.stmt(s.other, self.where(on, s.cond, False))
+
+    def where(self, on: Any, cond: Expr, want: bool = True) -> Any:
+        """Of these lanes, those where the condition is so; None where that is not known."""
+        holds = self.known(cond)
+        return None if on is None or holds is None else on & (np.asarray(holds, bool) == want)
 
     def let(self, v: Any, e: Expr) -> None:
         self.values[v] = self.known(e)
@@ -202,9 +207,8 @@ class _Walk:
         if isinstance(e, Call) and e.name == "if_then_else":
             cond, then, other = e.args
             self.reads(cond, on)
-            holds = self.known(cond)
-            self.reads(then, on if holds is None else on & np.asarray(holds, bool))
-            self.reads(other, on if holds is None else on & ~np.asarray(holds, bool))
+            self.reads(then, self.where(on, cond))
+            self.reads(other, self.where(on, cond, False))
             return
         for c in children(e):
             self.reads(c, on)
@@ -214,10 +218,13 @@ class _Walk:
     def access(self, a: Any, store: bool, on: Any) -> None:
         if a.buffer.scope.startswith("local"):
             return  # registers
-        size = dt.nbytes(dt.element(a.buffer.dtype)) * dt.lanes(a.buffer.dtype)
+        size = dt.size(a.buffer.dtype)
+        on = on if a.mask is None else self.where(on, a.mask)
         try:
             first, count = self.offset(a)
         except Unknown:
+            on = None
+        if on is None:
             self.found.append(Access(a, store, a.buffer, size, None))
             return
         lanes = np.broadcast_to(np.asarray(first, np.int64) * size, (len(self.at),))

@@ -60,6 +60,11 @@ def nbytes(dtype: str) -> int:
     return max(1, parse(dtype)[1] // 8)
 
 
+def size(dtype: str) -> int:
+    """Bytes of one element with all its lanes: 16 of float32x4."""
+    return nbytes(dtype) * lanes(dtype)
+
+
 @cache
 def element(dtype: str) -> str:
     stem, size, _ = parse(dtype)

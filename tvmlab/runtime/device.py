@@ -21,7 +21,7 @@ ALIASES = {
 }  # fmt: skip
 NAMES = {number: name for name, number in TYPES.items()}
 PRESENT = {"cpu"}  # kinds that are always there
-LAUNCHED = {"opencl", "cuda"}  # kinds that runtime/gpu looks for, when it is asked
+LAUNCHED = ("opencl", "cuda")  # kinds that runtime/gpu looks for, when it is asked
 FACTS = (
     "max_threads_per_block warp_size compute_version device_name multi_processor_count max_shared_memory_per_block "
     "max_clock_rate max_thread_dimensions"
@@ -96,7 +96,7 @@ def _there() -> list[str]:
 
     return [
         *(f"{k}(0)" for k in sorted(PRESENT)),
-        *(f"{f.kind}({f.index})" for k in sorted(LAUNCHED) for f in listing(k).devices),
+        *(f"{f.kind}({f.index})" for k in LAUNCHED for f in listing(k).devices),
     ]
 
 

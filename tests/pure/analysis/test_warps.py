@@ -5,7 +5,7 @@ import pytest
 from tests.pure.passes.ir import buffer, ints, load, loop, store, var, when
 from tvmlab.analysis import warps
 from tvmlab.core import build
-from tvmlab.core.node import Alloc, Seq
+from tvmlab.core.node import Alloc, Seq, Store
 
 
 def kernel(body, threads=32, t=None):
@@ -121,3 +121,19 @@ def test_a_size_that_nobody_gave():
     with pytest.raises(warps.Unknown):
         warps.launch(body)
     assert warps.warp(body, sizes={n: 3}).accesses[0].lanes == 3
+
+
+def test_a_condition_that_memory_decides_is_not_known():
+    (t,) = ints("t")
+    flags, a, b = buffer("F", 32), buffer("A", 32), buffer("B", 32)
+    body = when(load(flags, t) > 0.0, store(b, t, load(a, t)))
+    found = {x.buffer.name: x for x in warps.warp(kernel(body, t=t)).accesses}
+    assert (found["F"].sectors, found["A"].offsets, found["B"].offsets) == (4, None, None)
+
+
+def test_a_mask_of_a_store_counts():
+    (t,) = ints("t")
+    s = buffer("S", 32)
+    body = Store(s, (t,), build.const(0, "float32"), build.binary("<", t, build.const(4)))
+    (found,) = warps.warp(kernel(body, t=t)).accesses
+    assert found.sectors == 1 and sum(o >= 0 for o in found.offsets) == 4

@@ -397,3 +397,17 @@ def test_random_kernels_mean_what_they_do_in_lock_step(seed):
     made = Kernel(seed)
     after = checked(made.program, made.count)
     assert all(b.origin is not None for b in barriers(after))
+
+
+def test_two_threads_write_one_element():
+    s, c = buffer("S", N, scope="shared"), buffer("C", N)
+    p = kernel(store(s, tx, 1.0), store(s, 7 - tx, 2.0 + Cast(tx, "float32")),
+               store(c, tx, load(s, 7 - tx)), shared=[s], out=[c])  # fmt: skip
+    assert len(barriers(checked(p))) == 1
+
+
+def test_written_by_another_thread_in_the_next_iteration():
+    s, c = buffer("S", 2 * N, scope="shared"), buffer("C", N)
+    p = kernel(loop(k, 3, store(s, tx + k, Cast(tx, "float32") + Cast(k, "float32") * 10.0)),
+               store(c, tx, load(s, 7 - tx)), shared=[s], out=[c])  # fmt: skip
+    assert len(barriers(checked(p))) == 2

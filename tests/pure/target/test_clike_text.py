@@ -337,14 +337,6 @@ def test_memory_of_a_size_that_is_no_number():
     )
 
 
-@pytest.mark.parametrize("target, limit", [("opencl", 49152), ("metal", 32768)])
-def test_more_shared_memory_than_a_block_has(target, limit):
-    S, A = buffer("S", (limit // 4 + 1,), scope="shared"), buffer("A", (8,))
-    message = refused(BuildError, lambda: in_a_kernel([A], alloc(S, store(S, 0, 1.0)), target=target))
-    assert message.startswith(f"the target `{target}` lets a block declare {limit} bytes of shared memory; main_kernel")
-    assert f"S: {limit + 4} bytes" in message
-
-
 def test_what_a_pass_must_lower_first():
     A, W, L = buffer("A", (8,)), buffer("W", (8,), scope="warp"), buffer("L", (1,), scope="local")
     warp = refused(BuildError, lambda: in_a_kernel([A], alloc(W, store(W, 0, 1.0))))

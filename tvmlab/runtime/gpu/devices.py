@@ -13,10 +13,10 @@ from importlib.util import find_spec
 from typing import Any
 
 from ...core.error import LabError
+from ..device import LAUNCHED
 from . import cuda
 
 Row = dict[str, Any]  # of a device, as the child tells it
-KINDS = ("opencl", "cuda")
 DRIVER = 'a driver for the CPU:  pip install "pyopencl[pocl]",  or of the system:  apt-get install pocl-opencl-icd'
 
 
@@ -53,7 +53,7 @@ _known: dict[str, Listing] = {}
 
 def listing(kind: str) -> Listing:
     """The devices of a kind, looked for once (`refresh` forgets)."""
-    if kind not in KINDS:
+    if kind not in LAUNCHED:
         return Listing((), f"there is no runner for {kind}")
     if kind not in _known:
         _known[kind] = _opencl() if kind == "opencl" else _cuda()
@@ -68,11 +68,11 @@ def refresh() -> None:
 
 def report() -> str:
     """All devices with kernels, and what is missing."""
-    return "\n".join(str(listing(kind)) for kind in KINDS)
+    return "\n".join(str(listing(kind)) for kind in LAUNCHED)
 
 
 def installed(package: str) -> bool:
-    """Can it be imported? It is not imported."""
+    """Can it be imported? It is not imported (its parent is)."""
     try:
         return find_spec(package) is not None
     except (ImportError, ValueError):

@@ -63,7 +63,6 @@ class Dialect:
     shared: str = "{type} {name}[{size}];"
     align: str = ""  # in front of the type of an array that vectors are read from
     unroll: str = "#pragma unroll"
-    shared_limit: int = 49152  # bytes that one block may declare
     spaces: Mapping[str, str] = field(default_factory=dict)  # scope -> address space, with a blank after it
     aligned: bool = False
     vector_arithmetic: bool = True

@@ -70,7 +70,7 @@ def _alloc(p: CPrinter, s: Alloc) -> None:
     b = s.buffer
     kind, name = p.memory_type(b), p.names(b)
     p.emit(f"{kind}* {name};")
-    p.emit(f"cudaMalloc(&{name}, {p.index(b.shape[0], 10, True)}*{dt.nbytes(b.dtype)});")
+    p.emit(f"cudaMalloc(&{name}, {p.index(b.shape[0], 10, True)}*{dt.size(b.dtype)});")
     _print(p, s.body)
     p.emit(f"cudaFree({name});")
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from ...core import dtype as dt
 from ...core.deep import deep
 from ...core.error import BuildError
 from ...core.node import Alloc, Buffer, Const, Expr, For, Load, Ramp, Store, Var
 from ...core.program import Function
 from ...core.walk import constant, walk
+from ..gpu.code import written
 from .dialect import Dialect
 from .printer import CPrinter, ascii_name
 
@@ -62,25 +61,20 @@ def _in_lines(params: list[str]) -> str:
 def _params(p: CPrinter, fn: Function) -> list[str]:
     """Buffers that are only read are const; a bool argument is a byte."""
     body = list(walk(fn.body))
-    written = {x.buffer.data for x in body if type(x) is Store} | _passed_on(body)
+    stored = written(fn)
     read = {x.buffer.data for x in body if type(x) is Load}
     p.wide = {x.buffer.data for x in body if type(x) in (Load, Store) and type(x.indices[0]) is Ramp}  # type: ignore[attr-defined]
     made = []
     for i, x in enumerate(fn.params):
         if isinstance(x, Buffer):
             name = p.declare(x)
-            const = "" if x.data in written else "const "
-            p.exchanged |= x.data in written and x.data in read
+            const = "" if x.data in stored else "const "
+            p.exchanged |= x.data in stored and x.data in read
             made.append(p.d.pointer.format(const=const, type=p.memory_type(x), name=name, i=i))
         else:
             kind = p.d.types["uint8"] if x.dtype == "bool" else p.type_of(x.dtype)
             made.append(p.d.scalar.format(type=kind, name=p.names(x), i=i))
     return [*made, *p.d.builtin_params]
-
-
-def _passed_on(body: list[Any]) -> set[Any]:
-    """Handles that a call takes: what it does with the memory is not known."""
-    return {v for x in body if hasattr(x, "args") for v in x.args if getattr(v, "dtype", "") == "handle"}
 
 
 def _indices(p: CPrinter, fn: Function, launch: dict[str, Expr]) -> None:
@@ -103,18 +97,8 @@ def _indices(p: CPrinter, fn: Function, launch: dict[str, Expr]) -> None:
 def _shared(p: CPrinter, fn: Function) -> None:
     """All shared memory of the kernel, which a block has at once."""
     found = [x.buffer for x in walk(fn.body) if isinstance(x, Alloc) and x.buffer.scope == "shared"]
-    total = 0
     for b in found:
-        total += p.size(b) * dt.nbytes(b.dtype)
-        text = p.d.shared.format(type=p.memory_type(b), name=p.names(b), size=p.size(b), align=p.alignment(b))
-        p.emit(text)
-    if total > p.d.shared_limit:
-        p.place = [f"{b.name}: {p.size(b) * dt.nbytes(b.dtype)} bytes" for b in found]
-        raise p.refuse(
-            None, "shared-size",
-            f"lets a block declare {p.d.shared_limit} bytes of shared memory; {fn.name} needs {total}",
-            hint="split the axes of the block or of the reduction by smaller factors",
-        )  # fmt: skip
+        p.emit(p.d.shared.format(type=p.memory_type(b), name=p.names(b), size=p.size(b), align=p.alignment(b)))
 
 
 def _bounds(d: Dialect, launch: dict[str, Expr]) -> str:

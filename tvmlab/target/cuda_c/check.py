@@ -31,7 +31,7 @@ def missing() -> str:
     try:
         import cuda.core
     except ImportError as e:
-        return f"{e}: pip install 'numba-cuda[cu13]' 'cuda-toolkit==13.0.*' brings NVRTC"
+        return f'{e}: pip install "tvmlab[cuda]" brings NVRTC'
     return "" if hasattr(cuda.core, "Program") else "cuda.core is too old: it has no Program"
 
 

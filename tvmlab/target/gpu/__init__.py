@@ -5,10 +5,10 @@ commands()    the host function at given numbers: Allocate, Launch, Free, one af
 limits        what devices hold, what kernels ask of them, how many blocks run at once (limits.py)
 """
 
-from .code import Allocate, Command, DeviceCode, Free, Kernel, Launch, Param, compiled, device_code, kernel_of
+from .code import Allocate, Command, DeviceCode, Free, Kernel, Launch, Param, compiled, device_code, kernel_of, written
 from .plan import commands
 
 __all__ = [
     "Allocate", "Command", "DeviceCode", "Free", "Kernel", "Launch", "Param", "commands", "compiled", "device_code",
-    "kernel_of",
+    "kernel_of", "written",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ...core.error import BuildError
-from ...core.node import Buffer, Call, Store, Var
+from ...core.node import Buffer, Call, Store
 from ...core.program import Function, Program
 from ...core.walk import rewrite, walk
 from ..base import Compiled
@@ -98,15 +98,19 @@ Command = Allocate | Free | Launch
 
 def kernel_of(fn: Function, name: str = "") -> Kernel:
     """The plain data of a kernel function. `name`: in the generated text, if it is not the function's."""
-    nodes = list(walk(fn.body))
-    written = {x.buffer for x in nodes if isinstance(x, Store)}
-    given = {x for x in nodes if isinstance(x, Var) and x.dtype == "handle"}  # to a call, for whatever it does
-    written |= {b for b in fn.buffers if b.data in given}
+    found = written(fn)
     params = tuple(
-        Param(p.name, p.dtype, True, p in written) if isinstance(p, Buffer) else Param(p.name, p.dtype)
+        Param(p.name, p.dtype, True, p.data in found) if isinstance(p, Buffer) else Param(p.name, p.dtype)
         for p in fn.params
     )
     return Kernel(name or fn.name, params, _shared_bytes(fn))
+
+
+def written(fn: Function) -> set[Any]:
+    """Handles of the memory that a kernel may write, by whatever name: by stores, or in a call."""
+    nodes = list(walk(fn.body))
+    given = {v for x in nodes if isinstance(x, Call) for v in x.args if v.dtype == "handle"}
+    return given | {x.buffer.data for x in nodes if isinstance(x, Store)}
 
 
 def _shared_bytes(fn: Function) -> int | None:

@@ -121,7 +121,7 @@ def shared_layout(kernel: Function) -> list[tuple[Buffer, int]]:
     vectors = {x.buffer.data for x in walk(kernel.body) if type(x) in (Load, Store) and type(x.indices[0]) is Ramp}  # type: ignore[attr-defined]
     at, found = 0, []
     for b in _shared(kernel):
-        align = WIDE if b.data in vectors else dt.nbytes(b.dtype)
+        align = WIDE if b.data in vectors else dt.size(b.dtype)
         at = -(-at // align) * align
         found.append((b, at))
         at += _bytes(kernel, b)
@@ -150,7 +150,7 @@ def _bytes(kernel: Function, b: Buffer) -> int:
             "kernel needs a number",
             hint="attach its stage deeper, so that a block needs a part of constant size",
         )
-    return prod(n for n in extents if n is not None) * dt.nbytes(b.dtype)
+    return prod(n for n in extents if n is not None) * dt.size(b.dtype)
 
 
 # ---------------------------------------------------------------- what the device allows

@@ -103,7 +103,7 @@ def _alloc(h: _Host, s: Alloc, at: Numbers) -> Iterator[Command]:
         count *= max(0, value(extent, at))
     slot = h.slots[s.buffer.data] = h.next
     h.next += 1
-    yield Allocate(slot, count * dt.nbytes(s.buffer.dtype) * dt.lanes(s.buffer.dtype), s.buffer.name)
+    yield Allocate(slot, count * dt.size(s.buffer.dtype), s.buffer.name)
     yield from h.run(s.body, at)
     yield Free(slot)
 

@@ -58,7 +58,6 @@ DIALECT = Dialect(
     builtin_params=("uint3 blockIdx [[threadgroup_position_in_grid]]",
                     "uint3 threadIdx [[thread_position_in_threadgroup]]"),
     shared="threadgroup {type} {name}[{size}];",
-    shared_limit=32768,
     spaces={"global": "device ", "shared": "threadgroup ", "local": "thread "},
     strict_head="// compile with -fno-fast-math and -ffp-contract=off: each operation is to round by itself",
 )  # fmt: skip

@@ -138,7 +138,16 @@ def round_away(x):
 @cuda.jit(device=True)
 def whole(x):
     """A float as an integer, towards zero; 0 where it is no number or too large"""
-    return int(x) if abs(x) < 9.2e18 else 0
+    return int(x) if -9223372036854775808.0 <= x < 9223372036854775808.0 else 0
+
+
+@cuda.jit(device=True)
+def whole_uint64(x):
+    """A float as an integer of 64 bits without sign, likewise"""
+    if 9223372036854775808.0 <= x < 18446744073709551616.0:
+        return np.uint64(int(x - 9223372036854775808.0)) | np.uint64(9223372036854775808)
+    low = int(x) if -9223372036854775808.0 <= x < 9223372036854775808.0 else 0
+    return np.uint64((low >> 32) & 4294967295) << np.uint64(32) | np.uint64(low & 4294967295)
 
 
 @cuda.jit(device=True)

@@ -97,7 +97,8 @@ def _store(s: Store, held: Held) -> Stmt:
 
 
 def _reads_elsewhere(s: Store, nodes: list[Any]) -> bool:
-    return any(isinstance(x, Load) and x.buffer is s.buffer and not same(x.indices[0], s.indices[0]) for x in nodes)
+    reads = [x for x in nodes if isinstance(x, Load) and x.buffer.data is s.buffer.data]
+    return any(x.buffer is not s.buffer or not same(x.indices[0], s.indices[0]) for x in reads)
 
 
 def _one(s: Store, k: Expr, held: Held) -> Store:

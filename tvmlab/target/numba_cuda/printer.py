@@ -172,6 +172,8 @@ class CudaPrinter(PyPrinter):
             raise self.refuse(
                 b, "scope", f"has no memory of scope {b.scope} in a kernel: `{b.name}`", legal=["shared", "local"]
             )
+        if dt.lanes(b.dtype) > 1:
+            raise self.refuse(b, "vector-memory", f"has no memory of vectors: `{b.name}` holds {b.dtype}")
         size = b.size
         if size is None:
             raise self.refuse(b, "dynamic-memory", f"needs the size of `{b.name}` ({b.scope}) as a number")
@@ -251,6 +253,8 @@ def _cast(p: CudaPrinter, e: Cast) -> Printed:
         return f"{p.loose(e.value, 5)} != 0", PRECEDENCE["!="]
     if not dt.is_int(target):
         return p.rounded(p.loose(e.value), target), ATOM
+    if dt.is_float(source) and target == "uint64":
+        return f"{p.helper('whole_uint64')}({p.loose(e.value)})", ATOM
     if dt.is_float(source):
         text = f"{p.helper('whole')}({p.loose(e.value)})"
         return (f"np.{target}({text})" if target == "int64" else f"{p.helper(f'to_{target}')}({text})"), ATOM
