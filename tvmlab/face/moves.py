@@ -226,7 +226,7 @@ def _tensorize(c: Chosen) -> Made:
     if c.axis is None:
         return _one_loop(c)
     dtypes = [t.dtype for t in c.stage.op.outputs]
-    known = registered(dtypes)
+    known = registered(dtypes, c.state.scopes_around(c.stage))
     if not known:
         return f"no tensor intrinsic for {', '.join(dtypes)} is registered; te.register_intrin(intrin, name) adds one"
     made = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...core import fragments
 from ...core.deep import deep
 from ...core.error import BuildError
 from ...core.node import Alloc, Buffer, Const, Expr, For, Load, Ramp, Store, Var
@@ -17,12 +18,13 @@ from .printer import CPrinter, ascii_name
 @dataclass(frozen=True)
 class Written:
     """`loops`: of each line, the loop it is of; `helpers`: (what, dtype) of those called; `dtypes`: element types that
-    occur."""
+    occur; `fragments`: it uses tensor cores."""
 
     lines: tuple[str, ...]
     loops: tuple[str, ...]
     helpers: frozenset[tuple[str, str]]
     dtypes: frozenset[str]
+    fragments: bool
 
 
 def kernel_name(fn: Function) -> str:
@@ -43,7 +45,7 @@ def write(fn: Function, d: Dialect) -> Written:
     head = d.kernel.format(name=kernel_name(fn), params=_in_lines(params), bounds=_bounds(d, launch))
     first = f"{head} {{".splitlines()
     loops = (*[""] * len(first), *p.loops, "")
-    return Written((*first, *p.lines, "}"), loops, frozenset(p.wanted), frozenset(p.used))
+    return Written((*first, *p.lines, "}"), loops, frozenset(p.wanted), frozenset(p.used), bool(p.tiles))
 
 
 def _in_lines(params: list[str]) -> str:
@@ -64,6 +66,7 @@ def _params(p: CPrinter, fn: Function) -> list[str]:
     stored = written(fn)
     read = {x.buffer.data for x in body if type(x) is Load}
     p.wide = {x.buffer.data for x in body if type(x) in (Load, Store) and type(x.indices[0]) is Ramp}  # type: ignore[attr-defined]
+    p.tiled = {x.args[5].args[0] for x in body if fragments.is_call(x) and len(x.args) > 6 and x.name != "mma_sync"}  # type: ignore[attr-defined]
     made = []
     for i, x in enumerate(fn.params):
         if isinstance(x, Buffer):

@@ -74,6 +74,8 @@ class CPrinter:
         self.data: set[Any] = set()  # variables that stand for more than index arithmetic
         self.own: set[Any] = set()  # variables that differ among the threads of a block
         self.wide: set[Any] = set()  # handles of memory that vectors are read from or written to
+        self.tiled: set[Any] = set()  # handles of memory that tiles are copied from or to
+        self.tiles: dict[Any, tuple[str, ...]] = {}  # handle of a fragment -> what its note says
         self.exchanged = False  # may threads of a block see each other's global writes?
 
     # ------------------------------------------------------------ expressions
@@ -239,6 +241,8 @@ class CPrinter:
 
     def alignment(self, b: Buffer) -> str:
         """What vectors need of an array, where they need anything."""
+        if b.data in self.tiled:
+            return f"{self.d.fragments['align']} "
         return f"{self.d.align} " if self.d.align and b.data in self.wide else ""
 
     # ------------------------------------------------------------ statements

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...core import dtype as dt
+from ...core import fragments
 from ...core.affine import lin
 from ...core.node import (
     Alloc,
@@ -35,7 +36,8 @@ from ...core.node import (
 from ...core.program import loop_name
 from ...core.text import show
 from ...core.walk import constant, identical, walk
-from . import lanes
+from ...lowering.passes import infer_fragment
+from . import lanes, wmma
 
 if TYPE_CHECKING:
     from .printer import CPrinter
@@ -175,13 +177,21 @@ def _alloc(p: CPrinter, s: Alloc) -> None:
     """Shared memory is declared at the top of the kernel, other memory where it stands."""
     b = s.buffer
     name = p.declare(b)
-    if b.scope == "local":
+    if fragments.role(b.scope):
+        wmma.declare(p, b, name)
+    elif b.scope == "local":
         p.emit(f"{p.alignment(b)}{p.memory_type(b)} {name}[{p.size(b)}];")
     elif b.scope != "shared":
         raise p.refuse(
             None, "scope", f"has no memory of scope `{b.scope}`, where `{b.name}` is", legal=["shared", "local"],
             hint="" if b.scope != "warp" else "the pass warp_memory makes it shared memory",
         )  # fmt: skip
+    p.stmt(s.body)
+
+
+def _attr(p: CPrinter, s: Attr) -> None:
+    if s.key == infer_fragment.KEY:
+        wmma.note(p, s)
     p.stmt(s.body)
 
 
@@ -208,6 +218,8 @@ def _all_reduce(p: CPrinter, s: AllReduce) -> None:
 
 def _evaluate(p: CPrinter, s: Evaluate) -> None:
     e = s.value
+    if fragments.is_call(e):
+        return wmma.call(p, s)
     if isinstance(e, Const) or (isinstance(e, Call) and e.name == "prefetch"):
         return  # a prefetch is a hint
     if dt.lanes(e.dtype) > 1:
@@ -223,7 +235,7 @@ STMT: dict[type, Callable[[Any, Any], None]] = {
     Store: _store,
     Alloc: _alloc,
     LetStmt: _let,
-    Attr: lambda p, s: p.stmt(s.body),
+    Attr: _attr,
     Barrier: _barrier,
     AllReduce: _all_reduce,
     Evaluate: _evaluate,

@@ -84,7 +84,10 @@ TARGET = TargetKind(
     about="OpenCL C kernels, on any device that has a driver: a GPU, or the CPU by way of PoCL",
     source=source,
     compile=compile,
-    passes=("warp_memory", "block_barriers", "allreduce_tree", "split_host_device", "close_barrier_loops"),
+    passes=(
+        "emulate_fragments", "warp_memory", "block_barriers", "allreduce_tree", "split_host_device",
+        "close_barrier_loops",
+    ),
     leaves_out=KERNELS,
     model="opencl",
     device="opencl",
