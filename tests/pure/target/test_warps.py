@@ -8,9 +8,9 @@ from tests.pure.passes import reductions as red
 from tests.pure.passes.test_warp_memory import rotated
 from tests.pure.target.test_texts_compile import clang, nvrtc
 from tests.refusal import refused
-from tvmlab.core.build import const, if_then_else
+from tvmlab.core.build import const
 from tvmlab.core.error import BuildError
-from tvmlab.core.node import Call, If, Var
+from tvmlab.core.node import Call, Var
 from tvmlab.core.program import Program
 from tvmlab.lowering import passes, pipeline
 from tvmlab.target import Target, get
@@ -52,10 +52,10 @@ def test_where_reductions_keep_the_tree(target):
 # ---------------------------------------------------------------- shuffles by hand
 
 
-def by_hand(value, target="cuda_c", dtype="float32", around=lambda s, tx: s):
+def by_hand(value, target="cuda_c", dtype="float32"):
     A, C, tx = buffer("A", (32,), dtype), buffer("C", (32,), dtype), Var("tx")
     shuffle = Call("shuffle_xor", (load(A, tx), const(1), const(32)), dtype, "intrin")
-    fn = function([A, C], loop(tx, 32, around(store(C, tx, value(shuffle, tx)), tx), thread="threadIdx.x"), name="main")
+    fn = function([A, C], loop(tx, 32, store(C, tx, value(shuffle)), thread="threadIdx.x"), name="main")
     program = Program((fn,))
     for name in (*pipeline.FLAT, "split_host_device"):
         program = passes.get(name)(program)
@@ -63,22 +63,16 @@ def by_hand(value, target="cuda_c", dtype="float32", around=lambda s, tx: s):
 
 
 def test_a_shuffle():
-    assert by_hand(lambda x, tx: x + 1.0) == "C[tx] = __shfl_xor_sync(0xffffffff, A[tx], 1, 32) + 1.0f;"
+    assert by_hand(lambda x: x + 1.0) == "C[tx] = __shfl_xor_sync(0xffffffff, A[tx], 1, 32) + 1.0f;"
 
 
 @pytest.mark.parametrize("words, options", [
     ("the target `opencl` exchanges no values among the lanes of a warp", {"target": "opencl"}),
     ("the target `metal` exchanges no values among the lanes of a warp", {"target": "metal"}),
     ("shuffles values of 32 and 64 bits, not int16", {"dtype": "int16"}),
-    ("`tx < 3` does not hold for all threads", {"around": lambda s, tx: If(tx < 3, s)}),
 ])  # fmt: skip
 def test_refused(words, options):
-    assert words in refused(BuildError, lambda: by_hand(lambda x, tx: x, **options))
-
-
-def test_a_choice_of_each_lane_is_refused():
-    message = refused(BuildError, lambda: by_hand(lambda x, tx: if_then_else(tx < 3, x, const(0.0))))
-    assert "needs all lanes of the warp at this shuffle: it stands in a choice" in message
+    assert words in refused(BuildError, lambda: by_hand(lambda x: x, **options))
 
 
 # ---------------------------------------------------------------- memory of a warp

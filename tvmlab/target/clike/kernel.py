@@ -89,9 +89,6 @@ def _indices(p: CPrinter, fn: Function, launch: dict[str, Expr]) -> None:
         p.threads[loop.thread] = (name, launch.get(loop.thread, loop.extent))
     for tag in sorted(p.threads, key=list(p.d.index).index):
         p.emit(f"const int {p.threads[tag][0]} = {p.d.index[tag]};")
-    p.own |= {
-        x.var for x in walk(fn.body) if isinstance(x, For) and x.kind == "thread" and x.thread.startswith("threadIdx")
-    }
 
 
 def _shared(p: CPrinter, fn: Function) -> None:
