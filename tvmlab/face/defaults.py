@@ -22,12 +22,13 @@ from math import prod
 from typing import Any
 
 from ..core.error import ScheduleError
-from ..core.node import DATA, REDUCE, Call, For, IterVar, Load, Reduce
+from ..core.node import DATA, REDUCE, Call, IterVar, Load, Reduce
 from ..core.text import show
 from ..core.walk import walk
 from ..expr.extern import ExternOp
 from ..expr.scan import ScanOp
 from ..expr.tensor import ComputeOp, Operation
+from ..lowering.blocks import has_threads
 from ..lowering.normalise import current
 from ..schedule.guard import extent
 from ..schedule.relations import derived_from
@@ -78,7 +79,7 @@ def _need_plain(state: State) -> None:
                 f"{s.name} is a scan inside another stage, whose kernel would have to begin others",
                 hint=f"s[{s.called}].compute_root()",
             )
-        own = isinstance(s.op, ExternOp) and not any(type(x) is For and x.kind == "thread" for x in walk(s.op.body))
+        own = isinstance(s.op, ExternOp) and not has_threads(s.op.body)
         if own or not (is_input(s) or isinstance(s.op, (ComputeOp, ScanOp, ExternOp))):
             raise ScheduleError(
                 "default-own-statement",

@@ -8,6 +8,7 @@ from ...core.deep import deep
 from ...core.error import BuildError
 from ...core.node import Alloc, Buffer, Const, Expr, For, Load, Ramp, Store, Var
 from ...core.program import Function
+from ...core.threads import BLOCK
 from ...core.walk import constant, walk
 from ..gpu.code import written
 from .dialect import Dialect
@@ -100,7 +101,7 @@ def _shared(p: CPrinter, fn: Function) -> None:
 
 def _bounds(d: Dialect, launch: dict[str, Expr]) -> str:
     """The size of a block, where it is a number."""
-    sizes = [constant(launch.get(f"threadIdx.{a}", Const(1))) for a in "xyz"]
+    sizes = [constant(launch.get(tag, Const(1))) for tag in BLOCK]
     if None in sizes:
         return ""
     x, y, z = (int(n or 0) for n in sizes)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import prod
 from typing import Any, NamedTuple
 
 from ...core import dtype as dt
@@ -24,8 +25,8 @@ from ...core.intrin import C_FUNCTIONS
 from ...core.node import Barrier, Bin, Call, Expr, For, If, LetStmt, Load, Node, Select, Stmt, Store, Var, While
 from ...core.program import Function, Program, loop_name
 from ...core.text import show
+from ...core.threads import BLOCK, WARP
 from ...core.walk import children, constant, walk
-from ...lowering.together import TAGS, WARP
 from ...schedule.scopes import rank
 from .limits import launch
 
@@ -66,10 +67,11 @@ class Walk:
         self.row: set[Any] = set()
         self.around: list[Parting] = []
         self.place: list[Stmt] = []  # the loops and conditions around, for errors
-        x, y, z = (self.size(t) for t in TAGS)
-        whole = {"threadIdx.x": False, "threadIdx.y": x and x % WARP == 0, "threadIdx.z": x * y and x * y % WARP == 0}
-        self.single = {t for t in TAGS if whole[t] or self.size(t) == 1}
-        self.rows = bool(whole["threadIdx.y"]) or y == z == 1  # does a warp lie along threadIdx.x?
+        _, y, z = sizes = [self.size(t) for t in BLOCK]
+        faster = [prod(sizes[:i]) for i in range(len(sizes))]  # threads that follow each other before the tag counts on
+        whole = [n > 0 and n % WARP == 0 for n in faster]
+        self.single = {t for t, n, w in zip(BLOCK, sizes, whole, strict=True) if w or n == 1}
+        self.rows = whole[1] or y == z == 1  # does a warp lie along threadIdx.x?
 
     def size(self, tag: str) -> int:
         """How many threads are launched; 0 if that is not known yet."""
@@ -97,12 +99,12 @@ class Walk:
 
     def thread(self, s: For) -> None:
         launched = self.launched.get(s.thread, s.extent)
-        if s.thread not in TAGS or self.size(s.thread) == 1:
+        if s.thread not in BLOCK or self.size(s.thread) == 1:
             return self.stmt(s.body)
         self.own.add(s.var)
         if s.thread not in self.single:
             self.lane.add(s.var)
-        if s.thread == "threadIdx.x" and self.rows and (constant(s.lo) or 0) % WARP == 0:
+        if s.thread == BLOCK[0] and self.rows and (constant(s.lo) or 0) % WARP == 0:
             self.row.add(s.var)
         few = lin(s.extent).key != lin(launched).key
         whole = s.thread in self.single or (self.rows and (constant(s.extent) or 1) % WARP == 0)
