@@ -105,6 +105,7 @@ TARGET = TargetKind(
     compile=compile,
     passes=("warp_memory", "allreduce_shuffle", "allreduce_tree", "split_host_device"),
     leaves_out=KERNELS,
+    threads=True,
     model="sm_80",
     device="cuda",
     title="CUDA C++",

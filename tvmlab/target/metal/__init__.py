@@ -80,6 +80,7 @@ TARGET = TargetKind(
     compile=compile,
     passes=("warp_memory", "block_barriers", "allreduce_tree", "split_host_device"),
     leaves_out=KERNELS,
+    threads=True,
     model="apple",
     device="metal",
     title="Metal",

@@ -83,6 +83,7 @@ TARGET = TargetKind(
     compile=compile,
     passes=("warp_memory", "block_barriers", "allreduce_tree", "split_host_device", "close_barrier_loops"),
     leaves_out=KERNELS,
+    threads=True,
     model="opencl",
     device="opencl",
     title="OpenCL C",
