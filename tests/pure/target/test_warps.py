@@ -5,6 +5,7 @@ import pytest
 from tests import kernels
 from tests.loops import buffer, function, load, loop, store
 from tests.pure.passes import reductions as red
+from tests.pure.passes.test_warp_memory import by_hand as by_hand_turned
 from tests.pure.passes.test_warp_memory import rotated
 from tests.pure.target.test_texts_compile import clang, nvrtc
 from tests.refusal import refused
@@ -12,6 +13,7 @@ from tvmlab.core.build import const
 from tvmlab.core.error import BuildError
 from tvmlab.core.node import Call, Var
 from tvmlab.core.program import Program
+from tvmlab.face.api import for_target
 from tvmlab.lowering import passes, pipeline
 from tvmlab.target import Target, get
 from tvmlab.target.cuda_c import check as cuda
@@ -87,6 +89,15 @@ def test_warp_memory(target, barrier):
     lines = [x.strip() for x in kernels.text(s, args, target).splitlines()]
     assert lines.count(barrier) == 1
     assert any("A_warp" in x and "64" in x for x in lines)  # 32 for each of two warps
+
+
+@pytest.mark.parametrize("target, barrier", [
+    ("opencl", "barrier(CLK_LOCAL_MEM_FENCE);"), ("metal", "threadgroup_barrier(mem_flags::mem_threadgroup);"),
+    ("cuda_c", "__syncwarp();"), ("cuda", "cuda.syncwarp()"),
+])  # fmt: skip
+def test_barriers_of_a_scope_that_a_person_named(target, barrier):
+    made = for_target(by_hand_turned(scope="warp.mine"), Target(target))
+    assert [x.strip() for x in get(target).source(made, Target(target)).splitlines()].count(barrier) == 1
 
 
 @nvrtc
