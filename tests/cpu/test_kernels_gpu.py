@@ -6,7 +6,7 @@ import pytest
 import tvmlab
 from tests.cpu.test_kernels_operators import arrays_for
 from tvmlab import kernels, te
-from tvmlab.kernels import matmul
+from tvmlab.kernels import _gpu, matmul
 
 WITH_GPU = [name for name in kernels.names() if hasattr(kernels.get(name), "schedule_gpu")]
 CASES = [(name, shape) for name in WITH_GPU for shape in kernels.get(name).SMALL]
@@ -42,6 +42,11 @@ def test_every_loop_of_an_output_is_bound():
         args = kernels.get(name).declare(**shape)
         s = kernels.get(name).schedule_gpu([a for a in args if not isinstance(a.op, te.PlaceholderOp)])
         assert "thread(" in str(tvmlab.lower(s, args)), (name, shape)
+
+
+@pytest.mark.parametrize("length, threads", [(1, 32), (127, 32), (128, 64), (511, 128), (512, 256), (1 << 20, 256)])
+def test_threads_that_share_out_a_row(length, threads):
+    assert _gpu.threads_along(length) == threads
 
 
 @pytest.mark.parametrize("tile", [{"rows": 16, "columns": 32, "depth": 4, "each": 2}, {"rows": 32, "each": 8}])

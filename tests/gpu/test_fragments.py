@@ -6,6 +6,8 @@ import pytest
 import tvmlab
 from tests.kernels import body, text
 from tvmlab import te
+from tvmlab.core import fragments
+from tvmlab.core.affine import Facts
 from tvmlab.core.build import const, to_expr
 from tvmlab.core.error import LabError
 from tvmlab.core.node import NOP, Alloc, Barrier, Buffer, Call, Const, Evaluate, For, If, Load, Store, Var
@@ -13,7 +15,8 @@ from tvmlab.core.program import Function, Program
 from tvmlab.core.walk import rewrite, seq, walk
 from tvmlab.expr import wmma
 from tvmlab.kernels import matmul_f16
-from tvmlab.lowering import passes
+from tvmlab.lowering import effects, passes
+from tvmlab.lowering.blocks import Kernel
 from tvmlab.lowering.config import DEFAULT
 from tvmlab.runtime import gpu
 from tvmlab.target import interp
@@ -271,6 +274,30 @@ def test_each_barrier_is_needed():
         assert e.value.rule in ("uninitialised-read", "thread-race"), e.value
 
 
+def test_what_is_read_by_columns_is_known_by_columns():
+    """A column-major tile in memory is as wide as the tile is deep: warps side by side touch elements of their own."""
+    s, args = product(layout=True)
+    program = tvmlab.lower(s, args)
+    pointers = [x for x in walk(program.body) if fragments.is_call(x) and x.name == "load_matrix_sync"]
+    kernel_ = next(x for x in walk(program.body) if type(x) is For)
+    place = Kernel(kernel_, {b.data: b for b in program.entry.buffers}).start(Facts())
+    by_columns = next(x for x in pointers if fragments.read(x).layout == "col_major")
+    wanted = {by_columns.args[5].args[0]}
+    (access,) = place.accesses(Evaluate(by_columns), NOP, wanted)
+    r, c = (next(v for v in access.facts.ranges if v.name == n) for n in "rc")
+    assert [access.facts.ranges[v][1].const for v in (r, c)] == [15, 15]
+    assert [set(x.terms) & {r, c} for x in access.forms] == [{r}, {c}]
+
+
+def test_effects_are_those_of_the_call():
+    op = lambda name, *a: call(name, *a).value  # noqa: E731
+    a, b = fragment("A", "matrix_a"), fragment("B", "matrix_b")
+    mma = op("mma_sync", F, 0, a, 0, b, 0, F, 0)
+    assert effects.written(mma) == [F.data] and effects.read(mma) == [a.data, b.data, F.data]
+    assert effects.read(FILL.value) == []
+    assert effects.written(stored().value) == [C.data] and effects.read(stored().value) == [F.data]
+
+
 def test_tiles_of_an_output_need_none():
     """The warp stores tiles one after another, each in a place of its own: nothing waits."""
     s, args = matmul_f16.gpu(64, 64, 16, rows=64, columns=32)
@@ -319,6 +346,10 @@ REFUSED = {
     "fragment-divergent": lambda: kernel(under(lambda x: x < 16), params=(C,)),
     "fragment-index": lambda: kernel(seq(FILL, stored(tile=1)), F, params=(C,)),
     "fragment-bounds": lambda: kernel(seq(FILL, stored(at=784)), F, params=(C,)),
+    "fragment-bounds ": lambda: kernel(seq(FILL, stored(stride=8)), F, params=(C,)),
+    "fragment-divergent ": lambda: kernel(
+        lambda x: Alloc(F, seq(FILL, For(Var("y"), const(0), const(16), "thread", stored(), "threadIdx.x"))), params=(C,)
+    ),
     "fragment-alignment": lambda: kernel(seq(FILL, stored(at=4)), F, params=(C,)),
     "fragment-shape": lambda: kernel(call("fill_fragment", F, 8, 8, 8, 0, const(0.0, "float32")), F, params=(C,)),
     "fragment-layout": lambda: kernel(seq(FILL, stored(layout=Const("diagonal", "handle"))), F, params=(C,)),
@@ -356,7 +387,7 @@ def test_what_a_gpu_would_do_wrong_is_refused(rule, name):
     program = passes.get("flatten_storage")(REFUSED[rule](), DEFAULT)
     with pytest.raises(LabError) as e:
         passes.get(name)(program, DEFAULT)
-    assert e.value.rule == rule
+    assert e.value.rule == rule.strip()
 
 
 def test_lanes_may_differ_in_whole_warps():

@@ -21,7 +21,7 @@ from ..lowering import pipeline
 from ..lowering.config import DEFAULT, Config
 from ..schedule.state import is_input
 from ..target import Target, get
-from ..target.gpu import limits
+from ..target.gpu import divergence, limits
 from .handle import Schedule, create_schedule
 
 SIMPLE_LEAVES_OUT = frozenset({"partition_loops", "promote_registers"})
@@ -166,11 +166,12 @@ def leaving_out(config: Config, target: Target) -> Config:
 
 
 def for_target(program: Program, target: Target, config: Config = DEFAULT) -> Program:
-    """Readable loops as the target's generator takes them; a kernel that its device could not start is refused."""
+    """Readable loops as the target's generator takes them; a kernel that its device cannot start or end is refused."""
     made = pipeline.run(program, (*pipeline.FLAT, *target.kind.passes), config)
     if target.device_model:
         verify.check(made)
         limits.check(made, limits.get(target.device_model))
+        divergence.check(made, target.name)
     return made
 
 

@@ -6,7 +6,7 @@ here (`Kernel.thread`), which stands for the variables of all its loops.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +16,8 @@ from ..core.affine import Facts, Lin
 from ..core.build import binary, const, not_
 from ..core.disjoint import Access
 from ..core.node import Alloc, AllReduce, Buffer, Call, Const, Expr, For, LetStmt, Load, Node, Ramp, Stmt, Store, Var
-from ..core.walk import constant, substitute, walk
+from ..core.threads import BLOCK
+from ..core.walk import constant, map_children, substitute, walk
 from ..schedule.scopes import is_virtual, rank
 from . import effects
 
@@ -25,6 +26,15 @@ INDEX = ("int32", "int64")
 
 def is_thread_loop(s: Any) -> bool:
     return type(s) is For and s.kind == "thread" and not is_virtual(s.thread)
+
+
+def map_kernels(s: Stmt, kernel: Callable[[For], Stmt], host: Callable[[Stmt], None] = lambda s: None) -> Stmt:
+    """Each kernel becomes what `kernel` makes of it; `host` sees the statements outside, in order."""
+    if is_thread_loop(s):
+        return kernel(s)  # type: ignore[arg-type]
+    host(s)
+    made: Stmt = map_children(s, lambda c: map_kernels(c, kernel, host) if isinstance(c, Stmt) else c)
+    return made
 
 
 @dataclass(eq=False)
@@ -48,7 +58,7 @@ class Kernel:
             elif type(x) is Alloc:
                 self.buffers[x.buffer.data] = x.buffer
             self.writes.update(effects.written(x))
-        many = [t for t, n in self.extents.items() if t.startswith("threadIdx.") and constant(n) != 1]
+        many = [t for t, n in self.extents.items() if t in BLOCK and constant(n) != 1]
         self.threads = frozenset(self.thread[t] for t in many)
 
     def _extent(self, loop: For) -> None:
@@ -69,7 +79,7 @@ class Kernel:
     def start(self, facts: Facts) -> Place:
         for tag, v in self.thread.items():
             facts = facts.with_loop(v, Const(0, v.dtype), self.extents[tag])
-        blocks = (v for tag, v in self.thread.items() if not tag.startswith("threadIdx."))
+        blocks = (v for tag, v in self.thread.items() if tag not in BLOCK)
         fixed = (*(v for v in facts.ranges if v not in self.thread.values()), *blocks)
         return Place(self, facts, {}, frozenset(), fixed, {})
 

@@ -40,14 +40,14 @@ from ..core.node import (
 )
 from ..core.program import Function
 from ..core.text import show
+from ..core.threads import BLOCK, WARP
 from ..core.walk import children, constant, substitute, walk
 from .binding import zero
 from .blocks import Kernel, Place, is_thread_loop
-from .together import WARP
 
 ALIGNED = 32  # bytes: where a tile may begin in memory
 ROW = 16  # bytes: of what its rows must be a multiple apart
-LANES = "threadIdx.x"
+LANES = BLOCK[0]
 
 
 @dataclass(frozen=True, eq=False)

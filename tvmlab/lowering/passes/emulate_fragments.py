@@ -19,11 +19,12 @@ from ...core.build import binary, cast, const
 from ...core.fragments import Op
 from ...core.node import Alloc, Attr, Buffer, Evaluate, Expr, For, Load, Stmt, Store, Var
 from ...core.program import Function, Program
+from ...core.threads import WARP
 from ...core.walk import identical, map_children, replace, seq, walk
 from ..blocks import is_thread_loop
 from ..config import DEFAULT, Config
 from ..fragments import LANES, Fragment, found_in
-from ..together import WARP, block_of
+from ..together import block_of
 
 REMARK = "no tensor cores here: the lanes of each warp do their work"
 EACH = 8  # elements of a lane in a tile of an accumulator: 256 by 32

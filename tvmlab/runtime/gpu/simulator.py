@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 
 from ...core import dtype as dt
+from ...core.threads import WARP
 from ...target.gpu.code import DeviceCode, Launch
 from . import session
 from .errors import LaunchError
 from .session import Report
 from .source import PREFIX, module
 
-WARP = 32
 THREADS, SHARED = 1024, 48 << 10  # what every CUDA device of the last ten years takes
 BLOCK, GRID = (1024, 1024, 64), (2**31 - 1, 65535, 65535)
 

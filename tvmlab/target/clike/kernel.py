@@ -9,6 +9,7 @@ from ...core.deep import deep
 from ...core.error import BuildError
 from ...core.node import Alloc, Buffer, Const, Expr, For, Load, Ramp, Store, Var
 from ...core.program import Function
+from ...core.threads import BLOCK
 from ...core.walk import constant, walk
 from ..gpu.code import written
 from .dialect import Dialect
@@ -92,9 +93,6 @@ def _indices(p: CPrinter, fn: Function, launch: dict[str, Expr]) -> None:
         p.threads[loop.thread] = (name, launch.get(loop.thread, loop.extent))
     for tag in sorted(p.threads, key=list(p.d.index).index):
         p.emit(f"const int {p.threads[tag][0]} = {p.d.index[tag]};")
-    p.own |= {
-        x.var for x in walk(fn.body) if isinstance(x, For) and x.kind == "thread" and x.thread.startswith("threadIdx")
-    }
 
 
 def _shared(p: CPrinter, fn: Function) -> None:
@@ -106,7 +104,7 @@ def _shared(p: CPrinter, fn: Function) -> None:
 
 def _bounds(d: Dialect, launch: dict[str, Expr]) -> str:
     """The size of a block, where it is a number."""
-    sizes = [constant(launch.get(f"threadIdx.{a}", Const(1))) for a in "xyz"]
+    sizes = [constant(launch.get(tag, Const(1))) for tag in BLOCK]
     if None in sizes:
         return ""
     x, y, z = (int(n or 0) for n in sizes)

@@ -8,6 +8,7 @@ type.
 from __future__ import annotations
 
 from ...core.program import Program
+from ...core.threads import LAUNCH
 from ..base import KERNELS, Compiled, Target, TargetKind
 from ..clike import Dialect, only_text, program_text
 
@@ -31,7 +32,7 @@ DIALECT = Dialect(
     types=TYPES,
     half="native",
     int64_suffix="LL",
-    index={f"{stem}Idx.{axis}": f"{stem}Idx.{axis}" for stem in ("block", "thread") for axis in "xyz"},
+    index={tag: tag for tag in LAUNCH},
     barriers={"shared": "__syncthreads();", "warp": "__syncwarp();"},
     functions={
         **{f: f + "{f}({0})" for f in ONE},
@@ -115,6 +116,7 @@ TARGET = TargetKind(
     compile=compile,
     passes=("infer_fragment", "warp_memory", "allreduce_shuffle", "allreduce_tree", "split_host_device"),
     leaves_out=KERNELS,
+    threads=True,
     model="sm_80",
     device="cuda",
     title="CUDA C++",

@@ -200,5 +200,6 @@ TARGET = base.TargetKind(
     about="the reference interpreter: slow, and checks every access, race and barrier",
     source=lambda program, target: str(program),
     compile=_compile,
+    threads=True,
     own_text=False,
 )

@@ -62,6 +62,7 @@ TARGET = TargetKind(
     compile=compile,
     passes=("emulate_fragments", "warp_memory", "allreduce_tree", "split_host_device"),
     leaves_out=KERNELS,
+    threads=True,
     model="sm_80",
     device="cuda",
     title="Python (Numba CUDA)",

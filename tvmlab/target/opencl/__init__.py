@@ -7,6 +7,7 @@ cl_khr_fp16 is not needed. A float16 argument that is a number is passed as a fl
 from __future__ import annotations
 
 from ...core.program import Program
+from ...core.threads import BLOCK, GRID
 from ..base import KERNELS, Compiled, Target, TargetKind
 from ..clike import Dialect, kernel_name, kernels, program_text, text_and_places
 from ..gpu import compiled, device_code
@@ -29,11 +30,7 @@ DIALECT = Dialect(
     types=TYPES,
     half="float",
     int64_suffix="L",
-    index={
-        f"{stem}Idx.{axis}": f"get_{of}_id({i})"
-        for stem, of in (("block", "group"), ("thread", "local"))
-        for i, axis in enumerate("xyz")
-    },
+    index={tag: f"get_{of}_id({i})" for of, tags in (("group", GRID), ("local", BLOCK)) for i, tag in enumerate(tags)},
     barriers={
         "shared": "barrier(CLK_LOCAL_MEM_FENCE);",
         "both": "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
@@ -89,6 +86,7 @@ TARGET = TargetKind(
         "close_barrier_loops",
     ),
     leaves_out=KERNELS,
+    threads=True,
     model="opencl",
     device="opencl",
     title="OpenCL C",
