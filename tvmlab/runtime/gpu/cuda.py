@@ -16,7 +16,7 @@ import numpy as np
 
 from ...core import dtype as dt
 from ...target.gpu.code import DeviceCode, Launch
-from . import session
+from . import fits, session
 from .errors import LaunchError
 from .session import Report
 from .source import module
@@ -62,7 +62,16 @@ def _described(d: Any) -> dict[str, Any]:
         "max_shared_memory_per_block": d.MAX_SHARED_MEMORY_PER_BLOCK, "max_clock_rate": d.CLOCK_RATE,
         "multi_processor_count": d.MULTIPROCESSOR_COUNT,
         "max_thread_dimensions": [d.MAX_BLOCK_DIM_X, d.MAX_BLOCK_DIM_Y, d.MAX_BLOCK_DIM_Z],
+        "max_grid_dimensions": [d.MAX_GRID_DIM_X, d.MAX_GRID_DIM_Y, d.MAX_GRID_DIM_Z],
     }  # fmt: skip
+
+
+def room(d: dict[str, Any]) -> fits.Room:
+    """Of a device as `devices` describes it."""
+    grid = tuple(d["max_grid_dimensions"])
+    return fits.Room(
+        d["name"], d["max_threads_per_block"], tuple(d["max_thread_dimensions"]), d["max_shared_memory_per_block"], grid
+    )
 
 
 class Session(session.Session):
@@ -96,6 +105,7 @@ class Session(session.Session):
         del self.memory[slot]
 
     def start(self, launch: Launch) -> None:
+        fits.check(launch, self.code, room(_described(self.cuda.get_current_device())))
         args = []
         for param, (what, *rest) in zip(self.params[launch.kernel], launch.args, strict=True):
             args.append(self._typed(rest[0], param.dtype) if what == "buffer" else number(rest[1], param.dtype))

@@ -5,7 +5,6 @@ After each array lie some bytes that no kernel may touch; they are looked at whe
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
@@ -17,7 +16,7 @@ import numpy as np
 from ...core import dtype as dt
 from ...core.error import BuildError
 from ...target.gpu.code import DeviceCode, Launch
-from . import pocl, session
+from . import fits, pocl, session
 from .errors import LaunchError
 from .session import Report
 
@@ -212,7 +211,7 @@ class Session(session.Session):
         cl = _cl()
 
         made = kernel(self.place, self.code, launch.kernel)
-        self._fits(launch)
+        fits.check(launch, self.code, self._room(made))
         params = self.params[launch.kernel]
         for i, (param, (what, *rest)) in enumerate(zip(params, launch.args, strict=True)):
             made.set_arg(i, self.memory[rest[0]] if what == "buffer" else number(rest[1], param.dtype))
@@ -222,26 +221,11 @@ class Session(session.Session):
         if self.wait:
             event.wait()
 
-    def _fits(self, launch: Launch) -> None:
-        """Drivers answer to what a device does not have in ways of their own; some end the process."""
-        d, threads = self.device, math.prod(launch.block)
-        most = d.max_work_item_sizes
-        if threads > d.max_work_group_size or any(b > m for b, m in zip(launch.block, most, strict=False)):
-            asked = " x ".join(map(str, launch.block))
-            raise LaunchError(
-                "block-too-large",
-                f"kernel `{launch.kernel}` has {asked} = {threads} threads in a block; {d.name.strip()} takes "
-                f"{d.max_work_group_size}, at most {' x '.join(map(str, most))}",
-                hint="split the axes that are bound to threadIdx by smaller factors",
-            )
-        shared = self.code.kernel(launch.kernel).shared
-        if shared is not None and shared > d.local_mem_size:
-            raise LaunchError(
-                "shared-too-large",
-                f"kernel `{launch.kernel}` takes {shared} bytes of shared memory in a block; {d.name.strip()} has "
-                f"{d.local_mem_size}",
-                hint="smaller tiles, or fewer stages in scope shared",
-            )
+    def _room(self, made: Any) -> fits.Room:
+        """Of the device; a kernel of many registers may have room for fewer threads."""
+        d, cl = self.device, _cl()
+        threads = min(d.max_work_group_size, made.get_work_group_info(cl.kernel_work_group_info.WORK_GROUP_SIZE, d))
+        return fits.Room(d.name.strip(), threads, tuple(d.max_work_item_sizes), d.local_mem_size)
 
     def finish(self) -> float:
         self.queue.finish()
