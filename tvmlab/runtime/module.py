@@ -284,7 +284,9 @@ def enabled(target: str) -> bool:
     """Can this installation build for a target of that name? (`"llvm -mcpu=..."` counts as llvm.)"""
     word = (str(target).split() or [""])[0]
     name = ALIASES.get(word, word)
-    return name in target_names() and get(name).runs
+    from .gpu import lacking
+
+    return name in target_names() and get(name).runs and not lacking(name)
 
 
 def load_module(path: str | Path) -> Module:

@@ -27,7 +27,7 @@ DRIVERS = ("nvcuda.dll",) if sys.platform == "win32" else ("libcuda.so.1", "libc
 @cache
 def available() -> bool:
     """Is there a driver, a device, and Numba for it, not its simulator?"""
-    if not any(map(_loads, DRIVERS)):
+    if not any(map(loads, DRIVERS)):
         return False
     try:
         config, cuda = _numba().config, _numba().cuda
@@ -41,7 +41,7 @@ def _numba() -> Any:
     return import_module("numba")
 
 
-def _loads(library: str) -> bool:
+def loads(library: str) -> bool:
     try:
         ctypes.CDLL(library)
     except OSError:
@@ -64,14 +64,6 @@ def _described(d: Any) -> dict[str, Any]:
         "max_thread_dimensions": [d.MAX_BLOCK_DIM_X, d.MAX_BLOCK_DIM_Y, d.MAX_BLOCK_DIM_Z],
         "max_grid_dimensions": [d.MAX_GRID_DIM_X, d.MAX_GRID_DIM_Y, d.MAX_GRID_DIM_Z],
     }  # fmt: skip
-
-
-def room(d: dict[str, Any]) -> fits.Room:
-    """Of a device as `devices` describes it."""
-    grid = tuple(d["max_grid_dimensions"])
-    return fits.Room(
-        d["name"], d["max_threads_per_block"], tuple(d["max_thread_dimensions"]), d["max_shared_memory_per_block"], grid
-    )
 
 
 class Session(session.Session):
@@ -105,7 +97,7 @@ class Session(session.Session):
         del self.memory[slot]
 
     def start(self, launch: Launch) -> None:
-        fits.check(launch, self.code, room(_described(self.cuda.get_current_device())))
+        fits.check(launch, self.code, fits.room(_described(self.cuda.get_current_device())))
         args = []
         for param, (what, *rest) in zip(self.params[launch.kernel], launch.args, strict=True):
             args.append(self._typed(rest[0], param.dtype) if what == "buffer" else number(rest[1], param.dtype))

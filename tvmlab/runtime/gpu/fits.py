@@ -27,6 +27,12 @@ class Room:
     grid: tuple[int, ...] = ()
 
 
+def room(d: dict[str, Any]) -> Room:
+    """Of a device of CUDA, as its `devices` describes it."""
+    block, grid = (tuple(d[f"max_{what}_dimensions"]) for what in ("thread", "grid"))
+    return Room(d["name"], d["max_threads_per_block"], block, d["max_shared_memory_per_block"], grid)
+
+
 def check(launch: Launch, code: DeviceCode, room: Room) -> None:
     """Refuse what does not fit, with the number, the limit and the loop that is bound to the axis."""
     _block(launch, code, room)

@@ -15,6 +15,7 @@ from ...target.gpu.code import Allocate, Command, DeviceCode, Free, Launch
 from .errors import LaunchError
 
 Report = Callable[[Any], None]
+LOST = "device-lost"  # the rule of an error after which the process is good for nothing more
 
 
 class Session(ABC):
@@ -50,6 +51,18 @@ class Session(ABC):
     @abstractmethod
     def read(self, slot: int) -> Any:
         """What lies in an argument's memory now."""
+
+    def refuse_written(self, slot: int, before: Any, after: Any) -> None:
+        """`before`, `after`: which of the bytes around an array, that are nobody's, were changed."""
+        if not (before.any() or after.any()):
+            return
+        names = ", ".join(f"`{k.name}`" for k in self.code.kernels)
+        far = f"{len(before) - int(np.flatnonzero(before)[0])} bytes before its start" if before.any() else (
+            f"{int(np.flatnonzero(after)[0])} bytes behind its end")  # fmt: skip
+        raise LaunchError(
+            "out-of-bounds-write", f"kernel {names} wrote outside `{self.names.get(slot, slot)}`: {far}",
+            hint="on target interp the same program names the statement and the index",
+        )  # fmt: skip
 
     def do(self, command: Command) -> None:
         if isinstance(command, Allocate):

@@ -15,12 +15,14 @@ from typing import Any, NoReturn
 from ...core.error import BuildError
 from ...core.program import Function, Program
 from ..base import Compiled
-from ..gpu.code import of_text
+from ..gpu.code import compiled, device_code, of_text
 from . import helpers, host
 from .dialect import Dialect
 from .kernel import kernel_name, kernels, write
 
-__all__ = ["Dialect", "kernel_name", "kernels", "only_text", "program_text", "text_and_places", "write"]
+__all__ = [
+    "Dialect", "kernel_name", "kernels", "launched", "only_text", "program_text", "text_and_places", "write",
+]  # fmt: skip
 
 
 def program_text(program: Program, d: Dialect) -> str:
@@ -35,12 +37,11 @@ def text_and_places(program: Program, d: Dialect) -> tuple[str, dict[int, str]]:
     """`program_text`, and of its lines, from 1, the loop that they are of: for what a compiler says of a line."""
     found = kernels(d.name, program.functions)
     written = [write(fn, d) for fn in found]
-    strict = any(dict(fn.attrs).get("fp") == "strict" for fn in program.functions)
     used = {t for w in written for t in w.dtypes}
     head = [*[f"// {note}" for note in d.notes], *d.head.splitlines()]
     head += d.half_head.splitlines() if "float16" in used else []
     head += d.float64_head.splitlines() if "float64" in used else []
-    head += d.strict_head.splitlines() if strict else []
+    head += d.strict_head.splitlines() if is_strict(program) else []
     parts = ["\n".join(head)] if head else []
     parts += helpers.text(d, {h for w in written for h in w.helpers})
     places: dict[int, str] = {}
@@ -57,6 +58,20 @@ def _host(fn: Function, d: Dialect) -> list[str]:
     if not d.host:
         return host.comments(fn)
     return [f"#ifndef {d.host}  // for who reads: the compiler of kernels leaves this out", *host.cuda(fn, d), "#endif"]
+
+
+def launched(program: Program, d: Dialect, language: str, ending: str) -> Compiled:
+    """What `compile` gives of a target whose driver compiles the text where it runs, at the first launch."""
+    names = {fn.name: kernel_name(fn) for fn in kernels(d.name, program.functions)}
+    text, places = text_and_places(program, d)
+    options = d.strict_options if is_strict(program) else ()
+    code = device_code(program, language, text, names, places=places, options=options)
+    return compiled(program, code, d.name, ending)
+
+
+def is_strict(program: Program) -> bool:
+    """Is each operation to round by itself?"""
+    return any(dict(fn.attrs).get("fp") == "strict" for fn in program.functions)
 
 
 def only_text(name: str, program: Program, source: str, why: str, ending: str) -> Compiled:

@@ -43,8 +43,8 @@ class Kernel:
 
 @dataclass(frozen=True)
 class DeviceCode:
-    """`language`: opencl, numba-cuda. `places`: line of the source, from 1 -> the loop that it is of, as a person
-    knows it. `options`: of the device's compiler."""
+    """`language`: opencl, cuda-c, numba-cuda. `places`: line of the source, from 1 -> the loop that it is of, as a
+    person knows it. `options`: of the device's compiler."""
 
     language: str
     source: str

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from ...core.program import Program
 from ..base import KERNELS, Compiled, Target, TargetKind
-from ..clike import Dialect, kernel_name, kernels, program_text, text_and_places
-from ..gpu import compiled, device_code
+from ..clike import Dialect, launched, program_text
 
 ONE = (
     "exp exp2 exp10 log log2 log10 log1p sqrt rsqrt sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh erf "
@@ -72,11 +71,7 @@ def source(program: Program, target: Target) -> str:
 
 
 def compile(program: Program, target: Target) -> Compiled:
-    """Device code: the driver compiles it where it runs, at the first launch."""
-    names = {fn.name: kernel_name(fn) for fn in kernels("opencl", program.functions)}
-    text, places = text_and_places(program, DIALECT)
-    code = device_code(program, "opencl", text, names, places=places)
-    return compiled(program, code, "opencl", ".cl")
+    return launched(program, DIALECT, "opencl", ".cl")
 
 
 TARGET = TargetKind(
