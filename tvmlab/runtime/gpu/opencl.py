@@ -1,6 +1,8 @@
 """OpenCL by way of pyopencl. Everything here runs in a child process: a wrong kernel ends it, or never ends.
 
-After each array lie some bytes that no kernel may touch; they are looked at when the call is over.
+Before and after each array lie some bytes that no kernel may touch; they are looked at when the call is over. That finds
+writes just outside an array, and no reads: for those, and for the index, a program is built with its accesses checked
+(target/clike/checked.py).
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from . import fits, pocl, session
 from .errors import LaunchError
 from .session import Report
 
-GUARD = 256  # bytes after each array
+GUARD = 256  # bytes before and after each array, at least
 PROBE = "kernel void probe(global int* A) { A[0] = 1; }"
 MARK = 0xA5  # what they hold
 NEAR = 2  # lines of the source shown before and after the one that the compiler names
@@ -167,6 +169,8 @@ class Session(session.Session):
         self.device, self.context, self.queue = _context(place)
         self.place = place
         program(place, code)
+        self.front = max(GUARD, self.device.mem_base_addr_align // 8)  # bits
+        self.whole: dict[int, Any] = {}  # with the guards
         self.memory: dict[int, Any] = {}
         self.arrays: dict[int, Any] = {}
         self.sizes: dict[int, int] = {}
@@ -197,14 +201,17 @@ class Session(session.Session):
                 f"{there / 2**30:.3g} in all",
             )
         self.sizes[slot] = nbytes
-        start = -(-nbytes // 4) * 4
-        self.memory[slot] = cl.Buffer(self.context, cl.mem_flags.READ_WRITE, start + GUARD)
-        cl.enqueue_fill_buffer(self.queue, self.memory[slot], np.uint8(MARK), start, GUARD)
+        behind = self._behind(slot)
+        made = self.whole[slot] = cl.Buffer(self.context, cl.mem_flags.READ_WRITE, behind + GUARD)
+        self.memory[slot] = made.get_sub_region(self.front, behind + GUARD - self.front)
+        cl.enqueue_fill_buffer(self.queue, made, np.uint8(MARK), 0, self.front)
+        cl.enqueue_fill_buffer(self.queue, made, np.uint8(MARK), behind, GUARD)
 
     def free(self, slot: int) -> None:
         self.queue.finish()
-        self._look_after(slot)
+        self._look_around(slot)
         self.memory.pop(slot).release()
+        self.whole.pop(slot).release()
         self.sizes.pop(slot)
 
     def start(self, launch: Launch) -> None:
@@ -236,27 +243,23 @@ class Session(session.Session):
     def read(self, slot: int) -> Any:
         cl = _cl()
 
-        self._look_after(slot)
+        self._look_around(slot)
         array = self.arrays[slot]
         if array.nbytes:
             cl.enqueue_copy(self.queue, array, self.memory[slot], is_blocking=True)
         return array
 
-    def _look_after(self, slot: int) -> None:
-        """Did a kernel write behind the end of the array?"""
+    def _look_around(self, slot: int) -> None:
+        """Did a kernel write just before or just behind the array?"""
         cl = _cl()
+        before, after = np.empty(self.front, np.uint8), np.empty(GUARD, np.uint8)
+        cl.enqueue_copy(self.queue, before, self.whole[slot], is_blocking=True)
+        cl.enqueue_copy(self.queue, after, self.whole[slot], src_offset=self._behind(slot), is_blocking=True)
+        self.refuse_written(slot, before != MARK, after != MARK)
 
-        after = np.empty(GUARD, np.uint8)
-        start = -(-self.sizes[slot] // 4) * 4
-        cl.enqueue_copy(self.queue, after, self.memory[slot], src_offset=start, is_blocking=True)
-        wrong = np.flatnonzero(after != MARK)
-        if len(wrong):
-            names = ", ".join(f"`{k.name}`" for k in self.code.kernels)
-            raise LaunchError(
-                "out-of-bounds-write",
-                f"kernel {names} wrote outside `{self.names.get(slot, slot)}`: {int(wrong[0])} bytes behind its end",
-                hint="on target interp the same program names the statement and the index",
-            )
+    def _behind(self, slot: int) -> int:
+        """Where the guard behind an array begins."""
+        return self.front + -(-self.sizes[slot] // 4) * 4
 
 
 def number(value: Any, dtype: str) -> Any:
