@@ -179,6 +179,27 @@ def test_a_block_that_a_call_makes_too_large(gpu):
     assert "2000 threads in a block; Fake takes 1024" in said and "`i` of stage B" in said and not gpu.launches
 
 
+def test_checked_kernels_get_memory_for_faults_and_the_elements_of_arrays(gpu):
+    A, I = te.placeholder((64,), name="A"), te.placeholder((100,), "int32", name="I")
+    B = te.compute((100,), lambda i: A[I[i]], name="B")
+    s = te.create_schedule(B.op)
+    s[B].bind(B.op.axis[0], te.thread_axis("threadIdx.x"))
+    with tvmlab.transform.PassContext(config={"tir.instrument_bound_checkers": True}):
+        made = tvmlab.build(s, [A, I, B], "cuda_c")
+    bad = [0]
+
+    def gathers(config, a, i, b, faults, *sizes):
+        assert [(type(n), n) for n in sizes] == [(np.int64, 64), (np.int64, 100), (np.int64, 100)][: len(sizes)]
+        gpu_fake.typed(faults, np.int32, 5)[:] = [bad[0], -1, -1, 64, 0]
+
+    gpu.kernels["main_B"] = gathers
+    given = [np.zeros(64, "float32"), np.zeros(100, "int32"), np.zeros(100, "float32")]
+    made(*given)
+    sites = made.compiled.extra["device"].sites
+    bad[0] = 1 + [x.array for x in sites].index("A")
+    assert "kernel `main_B` reads `A[-1]`, which has 64 elements" in refused(LaunchError, lambda: made(*given))
+
+
 def test_strict_arithmetic_is_an_option_of_the_compiler():
     program = kernels.split(*doubled(), "cuda_c")
     strict = replace(program.entry, attrs=(*program.entry.attrs, ("fp", "strict")))

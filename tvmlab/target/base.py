@@ -227,7 +227,8 @@ class TargetKind:
 
     For who reads: `title`, what the generated text is called ("": as the target); `syntax`, how its words are found
     (python, llvm, asm, c); `forms`, what else a compiled program can show without a long wait (`asm`); `own_text`:
-    False where the text is just the loops. `runs`: False where `compile` only says that the target is text.
+    False where the text is just the loops. `checks`: it finds indices outside an array, or does so with
+    `Config.bounds`. `runs`: False where `compile` only says that the target is text.
     """
 
     name: str
@@ -243,6 +244,7 @@ class TargetKind:
     syntax: str = "c"
     forms: tuple[str, ...] = ()
     own_text: bool = True
+    checks: bool = False
     runs: bool = True
 
     def __str__(self) -> str:

@@ -132,7 +132,6 @@ class Session(session.Session):
         self.kernels = {k.name: self.gpu.kernel(code, k.name) for k in code.kernels}
         self.memory: dict[int, Any] = {}
         self.places: dict[int, int] = {}
-        self.sizes: dict[int, int] = {}
         self.arrays: dict[int, Any] = {}
         self.events: list[tuple[Any, Any]] = []
         self.wait = len(code.kernels) > 1  # after each, so that the one that fails is known
@@ -164,6 +163,8 @@ class Session(session.Session):
         args = []
         for param, (what, *rest) in zip(self.params[launch.kernel], launch.args, strict=True):
             args.append(self.places[rest[0]] if what == "buffer" else number(rest[1], param.dtype))
+        if self.code.sites is not None:
+            args += [self.places[session.FAULTS], *self.watched(launch)]
         try:
             self.events.append(self.gpu.launch(self.kernels[launch.kernel], launch, args))
             if self.wait:

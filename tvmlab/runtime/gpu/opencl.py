@@ -1,8 +1,8 @@
 """OpenCL by way of pyopencl. Everything here runs in a child process: a wrong kernel ends it, or never ends.
 
-Before and after each array lie some bytes that no kernel may touch; they are looked at when the call is over. That finds
-writes just outside an array, and no reads: for those, and for the index, a program is built with its accesses checked
-(target/clike/checked.py).
+Before and after each array lie some bytes that no kernel may touch; they are looked at when the call is over. That
+finds writes just outside an array, and no reads: for those, and for the index, a program is built with its accesses
+checked (target/clike/checked.py).
 """
 
 from __future__ import annotations
@@ -173,7 +173,6 @@ class Session(session.Session):
         self.whole: dict[int, Any] = {}  # with the guards
         self.memory: dict[int, Any] = {}
         self.arrays: dict[int, Any] = {}
-        self.sizes: dict[int, int] = {}
         self.events: list[Any] = []
         self.wait = len(code.kernels) > 1  # after each, so that the one that fails is known
 
@@ -222,6 +221,9 @@ class Session(session.Session):
         params = self.params[launch.kernel]
         for i, (param, (what, *rest)) in enumerate(zip(params, launch.args, strict=True)):
             made.set_arg(i, self.memory[rest[0]] if what == "buffer" else number(rest[1], param.dtype))
+        if self.code.sites is not None:
+            for i, arg in enumerate([self.memory[session.FAULTS], *self.watched(launch)], len(params)):
+                made.set_arg(i, arg)
         size = tuple(g * b for g, b in zip(launch.grid, launch.block, strict=True))
         event = cl.enqueue_nd_range_kernel(self.queue, made, size, launch.block)
         self.events.append(event)
@@ -259,7 +261,7 @@ class Session(session.Session):
 
     def _behind(self, slot: int) -> int:
         """Where the guard behind an array begins."""
-        return self.front + -(-self.sizes[slot] // 4) * 4
+        return int(self.front) + -(-self.sizes[slot] // 4) * 4
 
 
 def number(value: Any, dtype: str) -> Any:

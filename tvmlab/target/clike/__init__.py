@@ -15,13 +15,14 @@ from typing import Any, NoReturn
 from ...core.error import BuildError
 from ...core.program import Function, Program
 from ..base import Compiled
-from ..gpu.code import compiled, device_code, of_text
+from ..gpu.code import Site, compiled, device_code, of_text
 from . import helpers, host
+from .checked import CHECKED, is_checked
 from .dialect import Dialect
 from .kernel import kernel_name, kernels, write
 
 __all__ = [
-    "Dialect", "kernel_name", "kernels", "launched", "only_text", "program_text", "text_and_places", "write",
+    "CHECKED", "Dialect", "kernel_name", "kernels", "launched", "only_text", "program_text", "text_and_places", "write",
 ]  # fmt: skip
 
 
@@ -33,10 +34,12 @@ def program_text(program: Program, d: Dialect) -> str:
     return text_and_places(program, d)[0]
 
 
-def text_and_places(program: Program, d: Dialect) -> tuple[str, dict[int, str]]:
-    """`program_text`, and of its lines, from 1, the loop that they are of: for what a compiler says of a line."""
+def text_and_places(program: Program, d: Dialect) -> tuple[str, dict[int, str], tuple[Site, ...] | None]:
+    """`program_text`; of its lines, from 1, the loop that they are of, for what a compiler says of a line; and the
+    accesses that are checked, where that is asked for."""
     found = kernels(d.name, program.functions)
-    written = [write(fn, d) for fn in found]
+    sites: list[Site] | None = [] if is_checked(program) else None
+    written = [write(fn, d, sites) for fn in found]
     used = {t for w in written for t in w.dtypes}
     head = [*[f"// {note}" for note in d.notes], *d.head.splitlines()]
     head += d.half_head.splitlines() if "float16" in used else []
@@ -44,14 +47,15 @@ def text_and_places(program: Program, d: Dialect) -> tuple[str, dict[int, str]]:
     head += d.strict_head.splitlines() if is_strict(program) else []
     parts = ["\n".join(head)] if head else []
     parts += helpers.text(d, {h for w in written for h in w.helpers})
+    parts += [d.inside.format(F=d.function)] if sites else []
     places: dict[int, str] = {}
     for w in written:
         before = sum(part.count("\n") + 2 for part in parts)
         places.update({before + i: loop for i, loop in enumerate(w.loops, 1) if loop})
         parts.append("\n".join(w.lines))
     hosts = [f for f in program.functions if f not in found]
-    parts += ["\n".join(_host(f, d)) for f in hosts]
-    return "\n\n".join(parts) + "\n", places
+    parts += ["\n".join(_host(f, d) if sites is None else host.comments(f)) for f in hosts]
+    return "\n\n".join(parts) + "\n", places, None if sites is None else tuple(sites)
 
 
 def _host(fn: Function, d: Dialect) -> list[str]:
@@ -63,9 +67,9 @@ def _host(fn: Function, d: Dialect) -> list[str]:
 def launched(program: Program, d: Dialect, language: str, ending: str) -> Compiled:
     """What `compile` gives of a target whose driver compiles the text where it runs, at the first launch."""
     names = {fn.name: kernel_name(fn) for fn in kernels(d.name, program.functions)}
-    text, places = text_and_places(program, d)
+    text, places, sites = text_and_places(program, d)
     options = d.strict_options if is_strict(program) else ()
-    code = device_code(program, language, text, names, places=places, options=options)
+    code = device_code(program, language, text, names, places=places, options=options, sites=sites)
     return compiled(program, code, d.name, ending)
 
 

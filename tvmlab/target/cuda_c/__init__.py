@@ -84,6 +84,15 @@ DIALECT = Dialect(
     shared="__shared__ {align}{type} {name}[{size}];",
     align="__align__(16)",
     half_head="#include <cuda_fp16.h>",
+    inside="""\
+{F} long long inside(int* faults, int site, long long i, long long n) {{
+    if (0 <= i && i < n) return i;
+    if (atomicCAS(faults, 0, site) == 0) {{
+        faults[1] = (int)i; faults[2] = (int)(i >> 32);
+        faults[3] = (int)n; faults[4] = (int)(n >> 32);
+    }}
+    return 0;
+}}""",
     strict_head="// compile with -fmad=false: each operation is to round by itself",
     strict_options=("-fmad=false",),
     host="__CUDACC_RTC__",
@@ -107,5 +116,6 @@ TARGET = TargetKind(
     leaves_out=KERNELS,
     model="sm_80",
     device="cuda",
+    checks=True,
     title="CUDA C++",
 )

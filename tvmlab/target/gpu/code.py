@@ -42,15 +42,28 @@ class Kernel:
 
 
 @dataclass(frozen=True)
+class Site:
+    """An access that the kernel checks: of so many neighbouring elements. `where`: the loops around it."""
+
+    kernel: str
+    array: str
+    writes: bool
+    lanes: int
+    where: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class DeviceCode:
     """`language`: opencl, cuda-c, numba-cuda. `places`: line of the source, from 1 -> the loop that it is of, as a
-    person knows it. `options`: of the device's compiler."""
+    person knows it. `options`: of the device's compiler. `sites`: the accesses that kernels check, None if that was not
+    asked for; such kernels take two things more: memory to record a fault in, and the elements of each array."""
 
     language: str
     source: str
     kernels: tuple[Kernel, ...]
     places: Mapping[int, str] = field(default_factory=dict)
     options: tuple[str, ...] = ()
+    sites: tuple[Site, ...] | None = None
 
     @cached_property
     def key(self) -> str:

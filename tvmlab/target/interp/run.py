@@ -190,4 +190,5 @@ TARGET = base.TargetKind(
     source=lambda program, target: str(program),
     compile=_compile,
     own_text=False,
+    checks=True,
 )

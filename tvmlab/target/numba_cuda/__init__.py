@@ -64,6 +64,7 @@ TARGET = TargetKind(
     leaves_out=KERNELS,
     model="sm_80",
     device="cuda",
+    checks=True,
     title="Python (Numba CUDA)",
     syntax="python",
 )

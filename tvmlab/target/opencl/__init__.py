@@ -62,6 +62,15 @@ DIALECT = Dialect(
     shared="__local {type} {name}[{size}];",
     spaces={"global": "__global ", "shared": "__local "},
     float64_head="#pragma OPENCL EXTENSION cl_khr_fp64 : enable",
+    inside="""\
+{F} long inside(__global int* faults, int site, long i, long n) {{
+    if (0 <= i && i < n) return i;
+    if (atomic_cmpxchg((volatile __global int*)faults, 0, site) == 0) {{
+        faults[1] = (int)i; faults[2] = (int)(i >> 32);
+        faults[3] = (int)n; faults[4] = (int)(n >> 32);
+    }}
+    return 0;
+}}""",
     strict_head="#pragma OPENCL FP_CONTRACT OFF",
 )  # fmt: skip
 
@@ -83,5 +92,6 @@ TARGET = TargetKind(
     leaves_out=KERNELS,
     model="opencl",
     device="opencl",
+    checks=True,
     title="OpenCL C",
 )
