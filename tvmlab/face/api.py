@@ -172,7 +172,7 @@ def for_target(program: Program, target: Target, config: Config = DEFAULT) -> Pr
     made = pipeline.run(program, (*pipeline.FLAT, *target.kind.passes), config)
     if target.device_model:
         verify.check(made)
-        limits.check(made, limits.get(target.device_model))
+        limits.check(made, limits.of(target))
     return _checked(made, target) if config.bounds else made
 
 

@@ -48,7 +48,10 @@ def check(launch: Launch, code: DeviceCode, room: Room) -> None:
 
 def _block(launch: Launch, code: DeviceCode, room: Room) -> None:
     threads = math.prod(launch.block)
-    if threads <= room.threads and not _over(launch.block, room.block):
+    if threads > code.threads > 0:
+        block = tuple(min(code.threads, n) for n in room.block)
+        room = Room("the target, by its -max_num_threads,", code.threads, block, 0)
+    elif threads <= room.threads and not _over(launch.block, room.block):
         return
     asked = " x ".join(map(str, launch.block))
     raise LaunchError(

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from ...core.error import BuildError
 from ...core.program import Function, Program
-from ..base import Compiled
+from ..base import Compiled, Target
 from ..gpu.code import Site, compiled, device_code, of_text
 from . import helpers, host
 from .checked import CHECKED, is_checked
@@ -64,12 +64,13 @@ def _host(fn: Function, d: Dialect) -> list[str]:
     return [f"#ifndef {d.host}  // for who reads: the compiler of kernels leaves this out", *host.cuda(fn, d), "#endif"]
 
 
-def launched(program: Program, d: Dialect, language: str, ending: str) -> Compiled:
+def launched(program: Program, d: Dialect, target: Target, language: str, ending: str) -> Compiled:
     """What `compile` gives of a target whose driver compiles the text where it runs, at the first launch."""
     names = {fn.name: kernel_name(fn) for fn in kernels(d.name, program.functions)}
     text, places, sites = text_and_places(program, d)
     options = d.strict_options if is_strict(program) else ()
-    code = device_code(program, language, text, names, places=places, options=options, sites=sites)
+    more: dict[str, Any] = {"places": places, "options": options, "sites": sites, "threads": target.max_num_threads}
+    code = device_code(program, language, text, names, **more)
     return compiled(program, code, d.name, ending)
 
 

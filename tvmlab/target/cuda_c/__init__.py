@@ -104,7 +104,7 @@ def source(program: Program, target: Target) -> str:
 
 
 def compile(program: Program, target: Target) -> Compiled:
-    return launched(program, DIALECT, "cuda-c", ".cu")
+    return launched(program, DIALECT, target, "cuda-c", ".cu")
 
 
 TARGET = TargetKind(

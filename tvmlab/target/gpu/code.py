@@ -56,7 +56,8 @@ class Site:
 class DeviceCode:
     """`language`: opencl, cuda-c, numba-cuda. `places`: line of the source, from 1 -> the loop that it is of, as a
     person knows it. `options`: of the device's compiler. `sites`: the accesses that kernels check, None if that was not
-    asked for; such kernels take two things more: memory to record a fault in, and the elements of each array."""
+    asked for; such kernels take two things more: memory to record a fault in, and the elements of each array.
+    `threads`: the most of a block that the target allows, 0 where only the device's own limit holds."""
 
     language: str
     source: str
@@ -64,6 +65,7 @@ class DeviceCode:
     places: Mapping[int, str] = field(default_factory=dict)
     options: tuple[str, ...] = ()
     sites: tuple[Site, ...] | None = None
+    threads: int = 0
 
     @cached_property
     def key(self) -> str:

@@ -80,7 +80,7 @@ def source(program: Program, target: Target) -> str:
 
 
 def compile(program: Program, target: Target) -> Compiled:
-    return launched(program, DIALECT, "opencl", ".cl")
+    return launched(program, DIALECT, target, "opencl", ".cl")
 
 
 TARGET = TargetKind(
