@@ -60,7 +60,7 @@ class Child:
     usual = None
 
     def __init__(self):
-        self.cache, self.log = tempfile.TemporaryDirectory(prefix="tvmlab-pocl-"), tempfile.TemporaryFile()
+        self.cache, self.log = tempfile.TemporaryDirectory(prefix="tvmlab-pocl-"), tempfile.TemporaryFile()  # noqa: SIM115
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.opencl.child"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT,
             stderr=self.log, env={**os.environ, "PYTHONPATH": str(ROOT), "POCL_CACHE_DIR": self.cache.name},
