@@ -70,10 +70,7 @@ _OPTIONS: tuple[tuple[str, str, Setting], ...] = (
     ("tir.detect_global_barrier", "detect_global_barrier", _ignored("global barriers are not detected here")),
     ("", "disable_select_rewriting", _harmless),
     ("te.keep_schedule_record", "", _harmless),  # a schedule always keeps its trace
-    (
-        "tir.instrument_bound_checkers", "instrument_bound_checkers",
-        _ignored('compiled code does not check bounds: build for the target "interp", which checks every access'),
-    ),
+    ("tir.instrument_bound_checkers", "instrument_bound_checkers", _sets("bounds", bool)),
     ("tir.use_async_copy", "", _ignored("there is no asynchronous copy here")),
     ("", "dump_pass_ir", _ignored("to see the program after each pass use lower with Config(snapshots=True)")),
 )  # fmt: skip

@@ -68,8 +68,12 @@ def test_unknown_options_list_those_that_exist(attempt):
 
 
 def test_an_option_without_a_meaning_here_says_so():
-    with pytest.warns(UserWarning, match='build for the target "interp"'):
-        tvm.transform.PassContext(config={"tir.instrument_bound_checkers": True})
+    A, B, s = added()
+    checks = tvm.transform.PassContext(config={"tir.instrument_bound_checkers": True})
+    with checks, pytest.warns(UserWarning, match="code for llvm does not check bounds; these targets do: cuda, cuda_c"):
+        tvm.build(s, [A, B], "llvm")
+    with pytest.warns(UserWarning, match="no asynchronous copy"):
+        tvm.transform.PassContext(config={"tir.use_async_copy": True})
 
 
 @pytest.mark.parametrize("phase", [0, 1, 2, 3, 7])

@@ -1,4 +1,5 @@
-"""On a machine with a GPU: all GPU kernels of the gallery are right, and their times beside cuBLAS and cuDNN.
+"""On a machine with a GPU: all GPU kernels of the gallery are right, by Numba (`cuda`) and as CUDA C++ (`cuda_c`), and
+their times beside cuBLAS and cuDNN.
 
     python -m tests.cuda.on_gpu [--simulate] [--json out.json]
 
@@ -36,26 +37,31 @@ def main() -> int:
         print(f"There is no GPU here ({device.device_name}): --simulate runs small shapes on the simulator.")
         return 2
     cases = CASES[::9] if options.simulate else CASES
-    found: dict[str, Any] = {"device": device.device_name, "right": right(cases), "times": []}
+    targets = ["cuda", *["cuda_c"] * tvmlab.runtime.enabled("cuda_c")]
+    found: dict[str, Any] = {"device": device.device_name, "targets": targets, "right": {}, "times": []}
+    for target in targets:
+        found["right"][target] = right(cases, target)
     if device.exist:
         for make in contests():
-            if time.perf_counter() - start < BUDGET:
-                found["times"].append(timed(*make()))
+            contest = make()
+            for target in targets:
+                if time.perf_counter() - start < BUDGET:
+                    found["times"].append(timed(target, *contest))
     found["seconds"] = round(time.perf_counter() - start, 1)
     table(found)
     print(json.dumps(found))
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(found, file, indent=1)
-    return 0 if not found["right"]["wrong"] else 1
+    return 1 if any(r["wrong"] for r in found["right"].values()) else 0
 
 
-def right(cases: list[Any]) -> dict[str, Any]:
+def right(cases: list[Any], target: str) -> dict[str, Any]:
     """Every case of the gallery against NumPy."""
     wrong = []
     for name, shape in cases:
         try:
-            run(name, shape, "cuda")
+            run(name, shape, target)
         except Exception as e:  # whatever it is belongs in the report
             wrong.append(f"{name} {shape}: {type(e).__name__}: {str(e).splitlines()[0]}")
     return {"cases": len(cases), "wrong": wrong}
@@ -84,18 +90,18 @@ def convolution(name: str) -> tuple[str, Any, list[Any], float]:
     return f"conv2d {name}", kernel.schedule_gpu([args[-1]]), args, float(work)
 
 
-def timed(name: str, s: Any, args: list[Any], work: float) -> dict[str, Any]:
+def timed(target: str, name: str, s: Any, args: list[Any], work: float) -> dict[str, Any]:
     """Median milliseconds of ours by events, and of the peer's."""
     rng = np.random.default_rng(0)
     arrays = [rng.random([int(n.value) for n in a.shape], dtype="float32") for a in args]
     inputs = [x for a, x in zip(args, arrays, strict=True) if isinstance(a.op, te.PlaceholderOp)]
-    module = tvmlab.build(s, args, "cuda")
+    module = tvmlab.build(s, args, target)
     ours = module.time_evaluator("main", tvmlab.cuda(0), number=5, repeat=9)(*arrays).median * 1e3
     result, theirs = peer(name, inputs)
     error = None if result is None else float(np.abs(arrays[-1] - result).max() / np.abs(result).max())
     rate = work / ours / 1e9
-    return {"name": name, "ms": ours, "peer ms": theirs, "ratio": theirs and theirs / ours, "TFLOP/s": rate,
-            "error": error}  # fmt: skip
+    return {"name": name, "target": target, "ms": ours, "peer ms": theirs, "ratio": theirs and theirs / ours,
+            "TFLOP/s": rate, "error": error}  # fmt: skip
 
 
 def peer(name: str, inputs: list[Any]) -> tuple[Any, float | None]:
@@ -128,15 +134,15 @@ def peer(name: str, inputs: list[Any]) -> tuple[Any, float | None]:
 
 
 def table(found: dict[str, Any]) -> None:
-    right_ = found["right"]
-    print(f"{found['device']}: {right_['cases'] - len(right_['wrong'])} of {right_['cases']} cases are right")
-    for line in right_["wrong"]:
-        print("  wrong:", line)
+    for target, r in found["right"].items():
+        print(f"{found['device']}, {target}: {r['cases'] - len(r['wrong'])} of {r['cases']} cases are right")
+        for line in r["wrong"]:
+            print("  wrong:", line)
     if found["times"]:
-        print(f"{'':14} {'ms':>9} {'peer ms':>9} {'peer/ours':>9} {'TFLOP/s':>8}")
+        print(f"{'':14} {'':7} {'ms':>9} {'peer ms':>9} {'peer/ours':>9} {'TFLOP/s':>8}")
     for row in found["times"]:
         peer_ms, ratio = (f"{row[k]:9.3f}" if row[k] else f"{'-':>9}" for k in ("peer ms", "ratio"))
-        print(f"{row['name']:14} {row['ms']:9.3f} {peer_ms} {ratio} {row['TFLOP/s']:8.2f}")
+        print(f"{row['name']:14} {row['target']:7} {row['ms']:9.3f} {peer_ms} {ratio} {row['TFLOP/s']:8.2f}")
 
 
 if __name__ == "__main__":

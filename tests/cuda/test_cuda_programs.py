@@ -286,11 +286,12 @@ def test_an_endless_kernel(simulator):
 
 
 def test_limits_of_real_devices(simulator):
-    assert "2048 x 1 x 1 = 2048 threads in a block; CUDA devices take 1024" in wrong(
+    assert "2048 x 1 x 1 = 2048 threads in a block; a CUDA device takes 1024" in wrong(
         store(B, 0, 1.0), block=(2048, 1, 1)
     )
     assert "at most 1024 x 1024 x 64" in wrong(store(B, 0, 1.0), block=(1, 1, 128))
-    assert "has the grid (1, 70000, 1)" in wrong(store(B, 0, 1.0), grid=(1, 70000, 1))
+    said = wrong(store(B, 0, 1.0), grid=(1, 70000, 1))
+    assert "has 70000 blocks along blockIdx.y; a CUDA device takes 65535 there" in said
     s = buffer("S", (20_000,), scope="shared")
     assert "takes 80000 bytes of shared memory" in wrong(alloc(s, store(s, t, 1.0)))
 

@@ -1,5 +1,6 @@
 """The sources compile to PTX, which needs Numba's CUDA and its compiler, but no GPU. In a process of its own."""
 
+import datetime
 import json
 import subprocess
 import sys
@@ -41,7 +42,8 @@ print(json.dumps(wrong))
 
 def sources():
     yield tvmlab.build(*tiled(), "cuda")
-    for seed in range(25):
+    today = datetime.date.today().toordinal() * 12
+    for seed in range(today, today + 12):  # others each day
         case = Case(seed)
         stage = case.schedule[case.args[-1]]
         stage.bind(stage.leaf_iter_vars[0], te.thread_axis("threadIdx.x"))
@@ -67,4 +69,4 @@ def test_sources_compile_to_ptx():
     said = json.loads(done.stdout.splitlines()[-1])
     if isinstance(said, str):
         pytest.skip(said.splitlines()[0])
-    assert len(jobs) > 15 and said == []
+    assert len(jobs) > 5 and said == []

@@ -13,7 +13,8 @@ def test_on_the_simulator(simulator):
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
-    assert found["right"]["cases"] > 4 and found["right"]["wrong"] == [] and found["times"] == []
+    assert found["right"]["cuda"]["cases"] > 4 and found["right"]["cuda"]["wrong"] == [] and found["times"] == []
+    assert found["targets"] == ["cuda"]  # CUDA C++ has no simulator
 
 
 def test_without_a_gpu_it_says_so(simulator):

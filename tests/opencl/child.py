@@ -1,6 +1,6 @@
 """Runs OpenCL kernels; in a process of its own, since a bad kernel takes Python with it.
 
-    python -m tests.opencl.child < jobs > results       both pickled
+    python -m tests.opencl.child       a pickled list of jobs on its input, the results on its output, again and again
 
 A job is (source, memory, launches): memory is {name: array}, a launch (kernel, blocks, threads of a block, arguments),
 an argument the name of memory or a NumPy number. A result is {name: array} after the launches, or an error's text.
@@ -15,7 +15,6 @@ import numpy as np
 
 
 def main() -> None:
-    jobs = pickle.load(sys.stdin.buffer)
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # compilers talk
     import pyopencl as cl
@@ -27,14 +26,20 @@ def main() -> None:
         raise SystemExit(f"no OpenCL device builds a kernel: {broken}")
     context = cl.Context([works[0]])
     queue = cl.CommandQueue(context)
-    results = []
-    for job in jobs:
+    while True:
         try:
-            results.append(run(cl, context, queue, *job))
-        except Exception as e:
-            results.append(f"{type(e).__name__}: {e}")
-    pickle.dump(results, out)
-    out.flush()
+            jobs = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        pickle.dump([tried(cl, context, queue, job) for job in jobs], out)
+        out.flush()
+
+
+def tried(cl, context, queue, job):
+    try:
+        return run(cl, context, queue, *job)
+    except Exception as e:
+        return f"{type(e).__name__}: {e}"
 
 
 def run(cl, context, queue, source, memory, launches):

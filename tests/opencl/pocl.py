@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -38,21 +39,36 @@ def job(program, arrays, numbers=()):
 
 def run(jobs, timeout=120):
     """The results of jobs; a string is an error. A child that dies or hangs is an error of all of them."""
-    with tempfile.TemporaryDirectory(prefix="tvmlab-pocl-") as cache:
-        return _run(jobs, timeout, {**os.environ, "PYTHONPATH": str(ROOT), "POCL_CACHE_DIR": cache})
-
-
-def _run(jobs, timeout, environment):
+    child = Child.usual = Child.usual or Child()
+    timer = threading.Timer(timeout, child.process.kill)
+    timer.start()
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.opencl.child"], input=pickle.dumps(jobs), capture_output=True,
-            timeout=timeout, cwd=ROOT, env=environment,
+        pickle.dump(jobs, child.process.stdin)
+        child.process.stdin.flush()
+        return pickle.load(child.process.stdout)
+    except (EOFError, OSError, pickle.UnpicklingError):
+        Child.usual = None
+        why = f"the child ended with {child.process.wait()}: {child.said()}"
+        return [why if timer.is_alive() else f"no answer in {timeout} s"] * len(jobs)
+    finally:
+        timer.cancel()
+
+
+class Child:
+    """The process that runs jobs, one for all tests of a process: it ends when its input does."""
+
+    usual = None
+
+    def __init__(self):
+        self.cache, self.log = tempfile.TemporaryDirectory(prefix="tvmlab-pocl-"), tempfile.TemporaryFile()  # noqa: SIM115
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.opencl.child"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT,
+            stderr=self.log, env={**os.environ, "PYTHONPATH": str(ROOT), "POCL_CACHE_DIR": self.cache.name},
         )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return [f"no answer in {timeout} s"] * len(jobs)
-    if done.returncode:
-        return [f"the child ended with {done.returncode}: {done.stderr.decode(errors='replace')[-2000:]}"] * len(jobs)
-    return pickle.loads(done.stdout)
+
+    def said(self):
+        self.log.seek(0)
+        return self.log.read().decode(errors="replace")[-2000:]
 
 
 def results(program, arrays, numbers=()):

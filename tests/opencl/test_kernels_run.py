@@ -66,21 +66,26 @@ def check_all(cases):
     assert wrong == {}
 
 
-@pytest.mark.parametrize("lanes", [2, 3, 4, 8, 16, 32])
-def test_copies_of_vectors(lanes):
+DTYPES = ("float32", "float16", "int8", "int64", "bool", "float64")
+
+
+@pytest.mark.parametrize("k, lanes", [*enumerate([2, 3, 4, 8, 16, 32])])
+def test_copies_of_vectors(k, lanes):
+    """Each type with each number of lanes; each of both with and without a rest."""
     check_all({
-        (dtype, n): kernels.elementwise(n, dtype, lambda A, B, i: A[i], 2, lanes)
-        for dtype in ("float32", "float16", "int8", "int64", "bool", "float64")
-        for n in (64, 61)
+        (dtype, lanes): kernels.elementwise((64, 61)[(k + j) % 2], dtype, lambda A, B, i: A[i], 2, lanes)
+        for j, dtype in enumerate(DTYPES)
     })  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "uint8"])
-def test_vector_statements(dtype):
+@pytest.mark.parametrize("k, dtype", [*enumerate(["float32", "float16", "int32", "uint8"])])
+def test_vector_statements(k, dtype):
+    """Each type with each form and with each number of lanes, and each form with each number of lanes."""
+    lanes = (2, 3, 4, 16, 32)
     check_all({
-        (form, lanes): kernels.elementwise(64, dtype, f, 2, lanes)
-        for form, f in FORMS.items()
-        for lanes in (2, 3, 4, 16, 32)
+        (form, n): kernels.elementwise(64, dtype, f, 2, n)
+        for j, (form, f) in enumerate(FORMS.items())
+        for n in (lanes[(j + k) % 5], lanes[(j + k + 2) % 5])
     })  # fmt: skip
 
 
@@ -132,6 +137,18 @@ def test_a_mistake_of_the_printer_is_found(monkeypatch, what, dtype, wrong):
     monkeypatch.setitem(helpers.SIGNED, what, wrong)
     with pytest.raises(AssertionError):
         check_all({name: kernels.elementwise(64, dtype, f) for name, f in DIVISIONS.items()})
+
+
+def test_a_child_that_ends_is_replaced():
+    good = pocl.job(kernels.split(*kernels.two_kernels()), [np.ones(30, "float32"), np.zeros(30, "float32")])
+    crash = "kernel void k(global int* A) { A[1 << 30] = 1; A[-(1 << 30)] = 1; }"
+    endless = "kernel void k(global int* A) { volatile int go = 1; while (go) {} }"
+    one = ((1, 1, 1), (1, 1, 1), ["A"])
+    jobs = [(source, {"A": np.zeros(1, "int32")}, [("k", *one)]) for source in (crash, endless)]
+    assert all("the child ended with -11" in x for x in pocl.run([jobs[0], good]))
+    assert pocl.run([jobs[1]], timeout=1) == ["no answer in 1 s"]
+    (found,) = pocl.run([good])
+    np.testing.assert_array_equal(found["C"], np.full(30, 3, "float32"))
 
 
 def test_a_bad_kernel_is_an_error_of_its_job_alone():

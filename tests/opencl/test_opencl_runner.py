@@ -30,6 +30,7 @@ SOURCE = """kernel void add(global const float* A, global float* B, int n) {
 kernel void more(global float* A, int n) { A[get_global_id(0)] += n; }
 kernel void outside(global const float* A, global float* B) { B[get_global_id(0) + 500000000] = A[0]; }
 kernel void behind(global const float* A, global float* B) { B[get_global_id(0) + 1] = A[0]; }
+kernel void before(global const float* A, global float* B) { B[(int)get_global_id(0) - 3] = A[0]; }
 kernel void endless(global const float* A, global float* B) { volatile int go = 1; while (go) {} B[0] = A[0]; }
 kernel void diverge(global const float* A, global float* B) {
   local float t[64];
@@ -46,7 +47,7 @@ FLOATS = (Param("A", "float32", True), Param("B", "float32", True, True))
 KERNELS = {
     "add": (*FLOATS, Param("n", "int32")),
     "more": (Param("A", "float32", True, True), Param("n", "int32")),
-    **dict.fromkeys(("outside", "behind", "endless", "diverge"), FLOATS),
+    **dict.fromkeys(("outside", "behind", "before", "endless", "diverge"), FLOATS),
 }
 
 
@@ -137,6 +138,12 @@ def test_out_of_bounds_ends_the_child_and_the_next_call_works():
 def test_a_write_just_behind_an_array_is_found():
     said = refused(LaunchError, going_wrong("behind"))
     assert said.startswith("kernel `behind` wrote outside `B`: 0 bytes behind its end")
+    works()
+
+
+def test_a_write_just_before_an_array_is_found():
+    said = refused(LaunchError, going_wrong("before"))
+    assert said.startswith("kernel `before` wrote outside `B`: 12 bytes before its start")
     works()
 
 

@@ -50,6 +50,26 @@ def test_count():
     assert refusal(one, f32(1), f32(2)) == "f takes 1 argument, got 2\n    f(A: float32[1])"
 
 
+def test_names_are_refused_with_the_parameters():
+    """Python's own error is a TypeError that knows none of them."""
+    mod = adder(call=never)
+    ways = [
+        lambda **named: mod(f32(1), **named), lambda **named: mod["add"](f32(1), **named),
+        lambda **named: mod.entry_func(**named), lambda **named: mod.runner(f32(1), **named),
+        lambda **named: mod.time_evaluator("add")(f32(1), **named),
+        lambda **named: mod.clocked(f32(1), **named).__enter__(),
+    ]  # fmt: skip
+    for way in ways:
+        with pytest.raises(CallError) as caught:
+            way(B=f32(1), x=2)
+        assert isinstance(caught.value, TypeError) and isinstance(caught.value, ValueError)
+        assert str(caught.value) == (
+            "add takes its arguments by position, got `B`, `x` by name\n"
+            "    add(A: float32[n], B: float32[n], C: float32[n])\n"
+            "  give `A`, `B`, `C`, in this order and without names"
+        )
+
+
 def test_shape_from_another_argument():
     mod = adder(call=never)
     expected = "argument 1 (B): shape[0] is 5, expected 7 (n = 7 from A.shape[0])"

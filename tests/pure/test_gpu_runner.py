@@ -114,4 +114,4 @@ def test_a_compilers_complaint_names_the_line_and_the_loop(log):
 @pytest.mark.parametrize("bad", [0, -1, "10", None])
 def test_a_time_limit_is_seconds(bad):
     assert "above 0" in refused(LabError, lambda: set_timeout(bad))
-    assert "legal here:  opencl, simulator" in refused(LabError, lambda: set_timeout(1, "metal"))
+    assert "legal here:  opencl, cuda_c, simulator" in refused(LabError, lambda: set_timeout(1, "metal"))

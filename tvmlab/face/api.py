@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -20,7 +21,8 @@ from ..expr.tensor import Operation, PlaceholderOp, Tensor
 from ..lowering import pipeline
 from ..lowering.config import DEFAULT, Config
 from ..schedule.state import is_input
-from ..target import Target, get
+from ..target import Target, get, names
+from ..target.clike import CHECKED
 from ..target.gpu import divergence, limits
 from .handle import Schedule, create_schedule
 
@@ -170,9 +172,19 @@ def for_target(program: Program, target: Target, config: Config = DEFAULT) -> Pr
     made = pipeline.run(program, (*pipeline.FLAT, *target.kind.passes), config)
     if target.device_model:
         verify.check(made)
-        limits.check(made, limits.get(target.device_model))
+        limits.check(made, limits.of(target))
         divergence.check(made, target.name)
-    return made
+    return _checked(made, target) if config.bounds else made
+
+
+def _checked(program: Program, target: Target) -> Program:
+    """With the mark that its kernels look at their indices."""
+    if not target.kind.checks:
+        legal = ", ".join(n for n in names() if get(n).checks)
+        warnings.warn(f"code for {target.name} does not check bounds; these targets do: {legal}", stacklevel=4)
+        return program
+    entry = replace(program.entry, attrs=(*program.entry.attrs, CHECKED))
+    return replace(program, functions=(entry, *program.functions[1:]))
 
 
 def _one(inputs: Any, target: Any) -> tuple[Any, Any]:

@@ -69,7 +69,7 @@ def resources(schedule: Any, args: Sequence[Any], arch: str = "sm_90", name: str
     Needs `pip install "tvmlab[cuda]"`, and no GPU. Refused: what does not build for the target `cuda_c`.
     """
     target = Target("cuda_c", arch=arch)
-    model = limits.get(target.device_model)
+    model = limits.of(target)
     config = leaving_out(DEFAULT, target)
     program = for_target(readable(schedule, args, name, config), target, config)
     used = check.check(target.kind.source(program, target), model.name)

@@ -70,6 +70,8 @@ def _target(name: str) -> payload.Target:
         return {"name": name, "label": name, "available": False, "why": str(e)}
     if not kind.runs:
         return {"name": name, "label": _label(name, kind), "available": False, "why": f"{name} is text: see the source"}
+    if lacking := devices.lacking(name):
+        return {"name": name, "label": _label(name, kind), "available": False, "why": f"{lacking}: see the source"}
     package, how = NEEDS.get(name, ("", ""))
     there = not package or devices.installed(package)
     return {"name": name, "label": _label(name, kind), "available": there, "why": "" if there else f"{package}: {how}"}

@@ -14,6 +14,7 @@ class Config:
 
     `split_loop`: unroll factor of double buffering. `vectorize`: False runs vectorized loops serially. `check`: verify
     after every pass, not only at the end. `snapshots`: keep the program after each pass. `disabled`: passes left out.
+    `bounds`: kernels check each index that no loop keeps inside its array, and a call names the first that is outside.
     `keep_unit_loops`: loops of extent one stay loops. `custom`: passes of a person's own as (phase, pass), see
     `pipeline.run`. `offset_factor`, `data_alignment`: of buffers that the 0.6 spelling of decl_buffer makes.
     """
@@ -25,6 +26,7 @@ class Config:
     split_loop: int = 1
     vectorize: bool = True
     check: bool = False
+    bounds: bool = False
     snapshots: bool = False
     keep_unit_loops: bool = False
     reuse_storage: bool = True

@@ -9,7 +9,7 @@ they were apart, as in NumPy).
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,6 +69,20 @@ def bind(signature: Signature, args: Sequence[Any], device: str = "cpu") -> Boun
     bound.sizes = [sizes.values[name] for name, _ in signature.sizes]
     _separate(given, bound)
     return bound
+
+
+class NamedArguments(CallError, TypeError):
+    """Arguments given by name; Python's own error would be a TypeError."""
+
+
+def refuse_names(signature: Signature, named: Mapping[str, Any]) -> None:
+    """A program takes its arguments in order."""
+    if named:
+        given, names = (", ".join(f"`{n}`" for n in x) for x in (named, [p.name for p in signature.params]))
+        raise NamedArguments(
+            "argument-name", f"{signature.name} takes its arguments by position, got {given} by name",
+            where=[str(signature)], hint=f"give {names}, in this order and without names",
+        )  # fmt: skip
 
 
 def _place(params: Sequence[Any], args: Sequence[Any]) -> int:

@@ -15,7 +15,7 @@ from ..target.base import ALIASES, Compiled, Target, get
 from ..target.base import names as target_names
 from . import bundle, load, measure
 from .array import address
-from .bind import Bound, bind
+from .bind import Bound, bind, refuse_names
 from .device import Device, DeviceError, device
 from .plan import Plan, make_plan
 from .signature import Signature, signature_of
@@ -60,7 +60,9 @@ class Module:
 
     # ------------------------------------------------------------ running
 
-    def __call__(self, *args: Any) -> None:
+    def __call__(self, *args: Any, **named: Any) -> None:
+        if named:
+            refuse_names(self.signature, named)
         plan = self._plan
         if plan is None or not plan(args):
             self._checked(args)
@@ -171,7 +173,8 @@ class Module:
             cache_flush_bytes, f_preproc,
         )  # fmt: skip
 
-        def evaluate(*args: Any) -> measure.BenchmarkResult:
+        def evaluate(*args: Any, **named: Any) -> measure.BenchmarkResult:
+            refuse_names(self.signature, named)
             bound = self._bind(args)
             try:
                 if self._launcher is None:
@@ -183,8 +186,9 @@ class Module:
 
         return evaluate
 
-    def runner(self, *args: Any) -> Callable[[], Any]:
+    def runner(self, *args: Any, **named: Any) -> Callable[[], Any]:
         """The bare call on these arguments, which are checked once; outputs that need a copy are refused."""
+        refuse_names(self.signature, named)
         bound = self._bind(args)
         if bound.back:
             raise LabError("copied-output", "an output that is not contiguous cannot be written in place")
@@ -196,12 +200,13 @@ class Module:
         return self._launcher is not None
 
     @contextmanager
-    def clocked(self, *args: Any) -> Iterator[measure.Clock]:
+    def clocked(self, *args: Any, **named: Any) -> Iterator[measure.Clock]:
         """A clock on these arguments: `clock(n)` runs the program `n` times, and gives the seconds they took.
 
         On a device they are of the kernels alone, and outputs come back at the end of the block. Refused: to time the
         CUDA simulator; outputs that need a copy.
         """
+        refuse_names(self.signature, named)
         if self._launcher is None:
             run = self.runner(*args)
             yield lambda number: measure.seconds(run, number)
@@ -281,7 +286,9 @@ def enabled(target: str) -> bool:
     """Can this installation build for a target of that name? (`"llvm -mcpu=..."` counts as llvm.)"""
     word = (str(target).split() or [""])[0]
     name = ALIASES.get(word, word)
-    return name in target_names() and get(name).runs
+    from .gpu import lacking
+
+    return name in target_names() and get(name).runs and not lacking(name)
 
 
 def load_module(path: str | Path) -> Module:

@@ -164,6 +164,11 @@ class Worker:
                 return False
             return True
 
+    def renew(self) -> None:
+        """End the child, which can do no more jobs: the next one has a new child."""
+        with self._turn:
+            self._drop()
+
     def close(self) -> None:
         """End the processes. A job that runs comes back as cancelled; later ones are lost."""
         self._life.over = True

@@ -25,13 +25,16 @@ GPUS = {"cuda", "cuda_c", "opencl", "metal", "rocm", "vulkan", "nvptx", "webgpu"
 ALIASES = {"c": "llvm", "cpu": "llvm", "stackvm": "interp"}
 NOT_YET = {"rocm", "vulkan", "nvptx", "webgpu", "hexagon", "ext_dev", "vdla", "aocl"}
 OPTIONS = {"mcpu": "cpu", "mattr": "features", "mtriple": "triple", "target": "triple", "num-threads": "threads",
-           "arch": "arch"}  # fmt: skip
-FIELDS = ("cpu", "features", "triple", "threads", "arch")
+           "arch": "arch", "max-num-threads": "max_num_threads",
+           "max-threads-per-block": "max_num_threads"}  # fmt: skip
+FIELDS = ("cpu", "features", "triple", "threads", "arch", "max_num_threads")
+OF_GPUS = {"arch", "max_num_threads"}  # fields that say nothing of a CPU
+COUNTS = {"threads", "max_num_threads"}
 
 # classic options that say nothing here: they are read over, as `arch` is of a CPU
 READ_OVER = {"device", "model", "keys", "libs", "mfloat-abi", "mabi", "system-lib", "link-params", "runtime", "tag",
-             "mtune", "fast-math", "opt-level", "host", "max_num_threads", "max-num-threads", "thread_warp_size",
-             "thread-warp-size", "max_threads_per_block", "max_shared_memory_per_block", "unpacked-api",
+             "mtune", "fast-math", "opt-level", "host", "thread_warp_size", "thread-warp-size",
+             "max_shared_memory_per_block", "unpacked-api",
              "interface-api", "executor", "constants-byte-alignment", "workspace-byte-alignment", "vector-width",
              "vector_unit_bytes", "march", "options", "from_device", "target_device_type"}  # fmt: skip
 
@@ -44,6 +47,7 @@ class Target:
 
     `cpu`, `features`: names of LLVM ("" means this machine's). `triple`: cross-compilation. `threads`: 0 means all.
     `arch`: the GPU whose limits hold, `Target("cuda_c", arch="sm_90")`; "" means the first that the target knows.
+    `max_num_threads`: of a block on a GPU, where that is fewer than the architecture takes, or nothing is known of it.
     In a `with` block it is the target of every build that names none. Other classic options are read over; `host` is
     the target itself, since CPU targets have no other.
     """
@@ -54,18 +58,19 @@ class Target:
     triple: str = ""
     threads: int = 0
     arch: str = ""
+    max_num_threads: int = 0
 
     def __init__(
         self, name: Any = "llvm", cpu: str = "", features: str = "", triple: str = "", threads: int = 0,
-        *, arch: str = "", target: Any = None, host: Any = None,
+        *, arch: str = "", max_num_threads: int = 0, target: Any = None, host: Any = None,
     ) -> None:  # fmt: skip
         word, asked = _parsed(name if target is None else target)
-        given = {"cpu": cpu, "features": features, "triple": triple, "threads": threads, "arch": arch}
+        given = dict(zip(FIELDS, (cpu, features, triple, threads, arch, max_num_threads), strict=True))
         made = {"name": word, **asked, **{k: v for k, v in given.items() if v}}
         if made.get("arch"):
             _refuse_arch(word, made["arch"])
         for key in ("name", *given):
-            object.__setattr__(self, key, made.get(key, 0 if key == "threads" else ""))
+            object.__setattr__(self, key, made.get(key, 0 if key in COUNTS else ""))
 
     @property
     def kind(self) -> TargetKind:
@@ -110,7 +115,7 @@ class Target:
     def __str__(self) -> str:
         options = {
             "mcpu": self.cpu, "mattr": self.features, "mtriple": self.triple, "num-threads": self.threads,
-            "arch": self.arch,
+            "arch": self.arch, "max_num_threads": self.max_num_threads,
         }  # fmt: skip
         return " ".join([self.name, *[f"-{k}={v}" for k, v in options.items() if v]])
 
@@ -127,14 +132,21 @@ def _parsed(target: Any) -> tuple[str, dict[str, Any]]:
         word = words[0]
         pairs = dict(_option(word, w) for w in words[1:])
     _refuse_unknown(word, pairs)
-    found = {OPTIONS[k]: v for k, v in pairs.items() if k in OPTIONS and v}
+    found = {OPTIONS[k]: v for name, v in pairs.items() if (k := name.replace("_", "-")) in OPTIONS and v}
     if isinstance(found.get("features"), (list, tuple)):
         found["features"] = ",".join(found["features"])
-    if "threads" in found:
-        found["threads"] = int(found["threads"])
-    if word not in GPUS:
-        found.pop("arch", None)
-    return word, found
+    found.update({k: _count(word, k, v) for k, v in found.items() if k in COUNTS})
+    return word, {k: v for k, v in found.items() if word in GPUS or k not in OF_GPUS}
+
+
+def _count(target: str, field: str, value: Any) -> int:
+    try:
+        if (n := int(value)) > 0:
+            return n
+    except (TypeError, ValueError):
+        pass
+    name = next(k for k, f in OPTIONS.items() if f == field)
+    raise BuildError("target-option", f"the option -{name} of the target `{target}` is a number above 0, not {value!r}")
 
 
 def _option(target: str, text: str) -> tuple[str, str]:
@@ -150,7 +162,7 @@ def _option(target: str, text: str) -> tuple[str, str]:
 
 def _legal(target: str) -> list[str]:
     """The options of that target."""
-    return [f"-{k}=" for k in OPTIONS if (k == "arch") == (target in GPUS)]
+    return [f"-{k}=" for k, field in OPTIONS.items() if (field in OF_GPUS) == (target in GPUS)]
 
 
 def _refuse_arch(target: str, arch: Any) -> None:
@@ -228,7 +240,8 @@ class TargetKind:
 
     For who reads: `title`, what the generated text is called ("": as the target); `syntax`, how its words are found
     (python, llvm, asm, c); `forms`, what else a compiled program can show without a long wait (`asm`); `own_text`:
-    False where the text is just the loops. `runs`: False where `compile` only says that the target is text.
+    False where the text is just the loops. `checks`: it finds indices outside an array, or does so with
+    `Config.bounds`. `runs`: False where `compile` only says that the target is text.
     """
 
     name: str
@@ -245,6 +258,7 @@ class TargetKind:
     syntax: str = "c"
     forms: tuple[str, ...] = ()
     own_text: bool = True
+    checks: bool = False
     runs: bool = True
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Kernels on devices: OpenCL and CUDA's simulator in child processes, a real CUDA device in this one.
+"""Kernels on devices: OpenCL, CUDA C++ and Numba's CUDA simulator in child processes, Numba on a GPU in this one.
 
 print(tvmlab.runtime.gpu.report())            the devices, and what is missing
 tvmlab.runtime.gpu.set_timeout(10)            seconds that a call may take in a child process
@@ -6,8 +6,8 @@ tvmlab.runtime.gpu.set_timeout(10)            seconds that a call may take in a 
 
 from __future__ import annotations
 
-from .devices import Found, listing, refresh, report
+from .devices import Found, lacking, listing, refresh, report
 from .errors import LaunchError
 from .runner import Launcher, set_timeout
 
-__all__ = ["Found", "LaunchError", "Launcher", "listing", "refresh", "report", "set_timeout"]
+__all__ = ["Found", "LaunchError", "Launcher", "lacking", "listing", "refresh", "report", "set_timeout"]

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...core import dtype as dt
 from ...target.gpu.code import DeviceCode, Launch
-from . import session
+from . import fits, session
 from .errors import LaunchError
 from .session import Report
 from .source import module
@@ -27,7 +27,7 @@ DRIVERS = ("nvcuda.dll",) if sys.platform == "win32" else ("libcuda.so.1", "libc
 @cache
 def available() -> bool:
     """Is there a driver, a device, and Numba for it, not its simulator?"""
-    if not any(map(_loads, DRIVERS)):
+    if not any(map(loads, DRIVERS)):
         return False
     try:
         config, cuda = _numba().config, _numba().cuda
@@ -41,7 +41,7 @@ def _numba() -> Any:
     return import_module("numba")
 
 
-def _loads(library: str) -> bool:
+def loads(library: str) -> bool:
     try:
         ctypes.CDLL(library)
     except OSError:
@@ -62,6 +62,7 @@ def _described(d: Any) -> dict[str, Any]:
         "max_shared_memory_per_block": d.MAX_SHARED_MEMORY_PER_BLOCK, "max_clock_rate": d.CLOCK_RATE,
         "multi_processor_count": d.MULTIPROCESSOR_COUNT,
         "max_thread_dimensions": [d.MAX_BLOCK_DIM_X, d.MAX_BLOCK_DIM_Y, d.MAX_BLOCK_DIM_Z],
+        "max_grid_dimensions": [d.MAX_GRID_DIM_X, d.MAX_GRID_DIM_Y, d.MAX_GRID_DIM_Z],
     }  # fmt: skip
 
 
@@ -96,6 +97,7 @@ class Session(session.Session):
         del self.memory[slot]
 
     def start(self, launch: Launch) -> None:
+        fits.check(launch, self.code, fits.room(_described(self.cuda.get_current_device())))
         args = []
         for param, (what, *rest) in zip(self.params[launch.kernel], launch.args, strict=True):
             args.append(self._typed(rest[0], param.dtype) if what == "buffer" else number(rest[1], param.dtype))

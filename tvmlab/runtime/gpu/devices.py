@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...core.error import LabError
-from ..device import LAUNCHED
+from ..device import LAUNCHED, DeviceError
 from . import cuda
 
 Row = dict[str, Any]  # of a device, as the child tells it
@@ -49,6 +49,7 @@ class Listing:
 
 
 _known: dict[str, Listing] = {}
+_lacking: dict[str, str] = {}
 
 
 def listing(kind: str) -> Listing:
@@ -63,6 +64,7 @@ def listing(kind: str) -> Listing:
 def refresh() -> None:
     """Look anew the next time: something was installed."""
     _known.clear()
+    _lacking.clear()
     cuda.available.cache_clear()
 
 
@@ -138,3 +140,39 @@ def _cuda() -> Listing:
         return Listing((), "cuda: this Numba has no CUDA;  pip install numba-cuda")
     name = "no GPU: runs on Numba's simulator, which emulates and is not timed"
     return Listing((Found("cuda", 0, name, emulated=True),))
+
+
+# ---------------------------------------------------------------- CUDA C++, which has no simulator
+
+
+def lacking(target: str) -> str:
+    """Why programs for that target cannot be launched here, though it has a runner; "" where they can, or where a
+    listing of its devices says it."""
+    if target != "cuda_c":
+        return ""
+    if target not in _lacking:
+        _lacking[target] = _no_cuda()
+    return _lacking[target]
+
+
+def _no_cuda() -> str:
+    if not any(map(cuda.loads, cuda.DRIVERS)):
+        return "no driver of NVIDIA is installed"
+    if not installed("cuda.core"):
+        return 'cuda.core is not installed:  pip install "tvmlab[cuda]"'
+    from .runner import runner
+
+    try:
+        return "" if runner("cuda_c").job("devices") else "the driver of NVIDIA finds no device"
+    except LabError as e:
+        return e.message
+
+
+def need_cuda() -> None:
+    """Refused where there is no GPU for CUDA C++, with what runs instead."""
+    if why := lacking("cuda_c"):
+        raise DeviceError(
+            "no-device", f"there is no CUDA device here ({why}), and cuda_c runs on nothing else",
+            legal=["target opencl", "target cuda (without a GPU in Numba's simulator)", "target interp"],
+            hint="module.source is the text, module.export writes it to a file",
+        )  # fmt: skip

@@ -1,11 +1,12 @@
 """OpenCL by way of pyopencl. Everything here runs in a child process: a wrong kernel ends it, or never ends.
 
-After each array lie some bytes that no kernel may touch; they are looked at when the call is over.
+Before and after each array lie some bytes that no kernel may touch; they are looked at when the call is over. That
+finds writes just outside an array, and no reads: for those, and for the index, a program is built with its accesses
+checked (target/clike/checked.py).
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
@@ -17,11 +18,11 @@ import numpy as np
 from ...core import dtype as dt
 from ...core.error import BuildError
 from ...target.gpu.code import DeviceCode, Launch
-from . import pocl, session
+from . import fits, pocl, session
 from .errors import LaunchError
 from .session import Report
 
-GUARD = 256  # bytes after each array
+GUARD = 256  # bytes before and after each array, at least
 PROBE = "kernel void probe(global int* A) { A[0] = 1; }"
 MARK = 0xA5  # what they hold
 NEAR = 2  # lines of the source shown before and after the one that the compiler names
@@ -168,9 +169,10 @@ class Session(session.Session):
         self.device, self.context, self.queue = _context(place)
         self.place = place
         program(place, code)
+        self.front = max(GUARD, self.device.mem_base_addr_align // 8)  # bits
+        self.whole: dict[int, Any] = {}  # with the guards
         self.memory: dict[int, Any] = {}
         self.arrays: dict[int, Any] = {}
-        self.sizes: dict[int, int] = {}
         self.events: list[Any] = []
         self.wait = len(code.kernels) > 1  # after each, so that the one that fails is known
 
@@ -198,50 +200,41 @@ class Session(session.Session):
                 f"{there / 2**30:.3g} in all",
             )
         self.sizes[slot] = nbytes
-        start = -(-nbytes // 4) * 4
-        self.memory[slot] = cl.Buffer(self.context, cl.mem_flags.READ_WRITE, start + GUARD)
-        cl.enqueue_fill_buffer(self.queue, self.memory[slot], np.uint8(MARK), start, GUARD)
+        behind = self._behind(slot)
+        made = self.whole[slot] = cl.Buffer(self.context, cl.mem_flags.READ_WRITE, behind + GUARD)
+        self.memory[slot] = made.get_sub_region(self.front, behind + GUARD - self.front)
+        cl.enqueue_fill_buffer(self.queue, made, np.uint8(MARK), 0, self.front)
+        cl.enqueue_fill_buffer(self.queue, made, np.uint8(MARK), behind, GUARD)
 
     def free(self, slot: int) -> None:
         self.queue.finish()
-        self._look_after(slot)
+        self._look_around(slot)
         self.memory.pop(slot).release()
+        self.whole.pop(slot).release()
         self.sizes.pop(slot)
 
     def start(self, launch: Launch) -> None:
         cl = _cl()
 
         made = kernel(self.place, self.code, launch.kernel)
-        self._fits(launch)
+        fits.check(launch, self.code, self._room(made))
         params = self.params[launch.kernel]
         for i, (param, (what, *rest)) in enumerate(zip(params, launch.args, strict=True)):
             made.set_arg(i, self.memory[rest[0]] if what == "buffer" else number(rest[1], param.dtype))
+        if self.code.sites is not None:
+            for i, arg in enumerate([self.memory[session.FAULTS], *self.watched(launch)], len(params)):
+                made.set_arg(i, arg)
         size = tuple(g * b for g, b in zip(launch.grid, launch.block, strict=True))
         event = cl.enqueue_nd_range_kernel(self.queue, made, size, launch.block)
         self.events.append(event)
         if self.wait:
             event.wait()
 
-    def _fits(self, launch: Launch) -> None:
-        """Drivers answer to what a device does not have in ways of their own; some end the process."""
-        d, threads = self.device, math.prod(launch.block)
-        most = d.max_work_item_sizes
-        if threads > d.max_work_group_size or any(b > m for b, m in zip(launch.block, most, strict=False)):
-            asked = " x ".join(map(str, launch.block))
-            raise LaunchError(
-                "block-too-large",
-                f"kernel `{launch.kernel}` has {asked} = {threads} threads in a block; {d.name.strip()} takes "
-                f"{d.max_work_group_size}, at most {' x '.join(map(str, most))}",
-                hint="split the axes that are bound to threadIdx by smaller factors",
-            )
-        shared = self.code.kernel(launch.kernel).shared
-        if shared is not None and shared > d.local_mem_size:
-            raise LaunchError(
-                "shared-too-large",
-                f"kernel `{launch.kernel}` takes {shared} bytes of shared memory in a block; {d.name.strip()} has "
-                f"{d.local_mem_size}",
-                hint="smaller tiles, or fewer stages in scope shared",
-            )
+    def _room(self, made: Any) -> fits.Room:
+        """Of the device; a kernel of many registers may have room for fewer threads."""
+        d, cl = self.device, _cl()
+        threads = min(d.max_work_group_size, made.get_work_group_info(cl.kernel_work_group_info.WORK_GROUP_SIZE, d))
+        return fits.Room(d.name.strip(), threads, tuple(d.max_work_item_sizes), d.local_mem_size)
 
     def finish(self) -> float:
         self.queue.finish()
@@ -252,27 +245,23 @@ class Session(session.Session):
     def read(self, slot: int) -> Any:
         cl = _cl()
 
-        self._look_after(slot)
+        self._look_around(slot)
         array = self.arrays[slot]
         if array.nbytes:
             cl.enqueue_copy(self.queue, array, self.memory[slot], is_blocking=True)
         return array
 
-    def _look_after(self, slot: int) -> None:
-        """Did a kernel write behind the end of the array?"""
+    def _look_around(self, slot: int) -> None:
+        """Did a kernel write just before or just behind the array?"""
         cl = _cl()
+        before, after = np.empty(self.front, np.uint8), np.empty(GUARD, np.uint8)
+        cl.enqueue_copy(self.queue, before, self.whole[slot], is_blocking=True)
+        cl.enqueue_copy(self.queue, after, self.whole[slot], src_offset=self._behind(slot), is_blocking=True)
+        self.refuse_written(slot, before != MARK, after != MARK)
 
-        after = np.empty(GUARD, np.uint8)
-        start = -(-self.sizes[slot] // 4) * 4
-        cl.enqueue_copy(self.queue, after, self.memory[slot], src_offset=start, is_blocking=True)
-        wrong = np.flatnonzero(after != MARK)
-        if len(wrong):
-            names = ", ".join(f"`{k.name}`" for k in self.code.kernels)
-            raise LaunchError(
-                "out-of-bounds-write",
-                f"kernel {names} wrote outside `{self.names.get(slot, slot)}`: {int(wrong[0])} bytes behind its end",
-                hint="on target interp the same program names the statement and the index",
-            )
+    def _behind(self, slot: int) -> int:
+        """Where the guard behind an array begins."""
+        return int(self.front) + -(-self.sizes[slot] // 4) * 4
 
 
 def number(value: Any, dtype: str) -> Any:

@@ -1,8 +1,8 @@
 """This side of running kernels: where they run, for how long, and what is said when they do not come to their end.
 
-OpenCL and the simulator run in child processes, one of each kind, kept for this process's life: a kernel that reads
-outside its arrays may end its process, and an endless one is ended. The next call then starts a new one. Arguments are
-copied there for each call, and those that the kernels write are copied back.
+OpenCL, CUDA C++ and the simulator run in child processes, one of each kind, kept for this process's life: a kernel that
+reads outside its arrays may end its process, and an endless one is ended. The next call then starts a new one.
+Arguments are copied there for each call, and those that the kernels write are copied back.
 """
 
 from __future__ import annotations
@@ -20,22 +20,25 @@ from ...core.program import Function
 from ...target.gpu import Command, DeviceCode, commands
 from ..device import DeviceError
 from ..worker import Outcome, Worker
-from . import cuda
+from . import cuda, devices
 from .errors import LaunchError
+from .session import LOST
 
 PACKAGE = __package__
 CHUNK = 4096  # commands that go over in one job
 MOST = 100_000  # commands of a program that is timed
+PRELOAD = {"opencl": ("pyopencl",), "simulator": ("numba.cuda",)}  # cuda.core waits for the child: a fork shares no GPU
 NO_LIMIT = 1 << 46  # of address space: drivers of devices reserve more of it than there is memory
 TIMEOUT = 60.0
 
-_limits = {"opencl": TIMEOUT, "simulator": TIMEOUT}
+_limits = {"opencl": TIMEOUT, "cuda_c": TIMEOUT, "simulator": TIMEOUT}
 _runners: dict[str, Runner] = {}
 _making = threading.Lock()
 
 
 def set_timeout(seconds: float, kind: str = "") -> None:
-    """How long a call may run in a child process before it is ended. `kind`: opencl or simulator, else both."""
+    """How long a call may run in a child process before it is ended. `kind`: opencl, cuda_c or simulator, else
+    all of them."""
     if not isinstance(seconds, (int, float)) or not seconds > 0:
         raise LabError("timeout", f"a time limit is a number of seconds above 0, got {seconds!r}")
     if kind and kind not in _limits:
@@ -44,7 +47,7 @@ def set_timeout(seconds: float, kind: str = "") -> None:
 
 
 def runner(kind: str) -> Runner:
-    """The one of that kind: opencl, simulator, or cuda (which runs here)."""
+    """The one of that kind: opencl, cuda_c, simulator, or cuda (Numba's, which runs here)."""
     with _making:
         if kind not in _runners:
             _runners[kind] = Here() if kind == "cuda" else Child(kind)
@@ -75,17 +78,18 @@ class Child(Runner):
     def __init__(self, kind: str) -> None:
         super().__init__()
         self.kind = kind
-        preload = ("numpy", "pyopencl") if kind == "opencl" else ("numpy", "numba.cuda")
         self.worker = Worker(
-            memory=NO_LIMIT if kind == "opencl" else None, preload=(f"{PACKAGE}.{kind}", *preload),
-            env={"NUMBA_ENABLE_CUDASIM": "1"} if kind == "simulator" else {"POCL_CACHE_DIR": self.own_folder()},
+            memory=None if kind == "simulator" else NO_LIMIT,
+            preload=(f"{PACKAGE}.{kind}", "numpy", *PRELOAD.get(kind, ())), env=self.environment(),
         )  # fmt: skip
 
-    def own_folder(self) -> str:
-        """For what PoCL keeps of kernels: a child that is ended while it writes there harms no other process."""
+    def environment(self) -> dict[str, str]:
+        if self.kind != "opencl":
+            return {"NUMBA_ENABLE_CUDASIM": "1"} if self.kind == "simulator" else {}
+        # what PoCL keeps of kernels: a child that is ended while it writes there harms no other process
         folder = tempfile.TemporaryDirectory(prefix="tvmlab-pocl-", ignore_cleanup_errors=True)
         self.kept = folder  # as long as this process
-        return folder.name
+        return {"POCL_CACHE_DIR": folder.name}
 
     def job(self, name: str, *args: Any, code: DeviceCode | None = None) -> Any:
         running: list[str] = []  # kernels that were begun
@@ -94,6 +98,8 @@ class Child(Runner):
         )
         if outcome.ok:
             return outcome.value
+        if outcome.error is not None and outcome.error.get("rule") == LOST:
+            self.worker.renew()
         raise failure(outcome, _named(code, running), self.kind)
 
 
@@ -115,7 +121,7 @@ def failure(outcome: Outcome, who: str, kind: str) -> LabError:
     """The outcome of a job as an error that a person reads."""
     if outcome.kind == "error" and outcome.error is not None:
         return _told(outcome.error, who)
-    place = {"opencl": "OpenCL", "simulator": "the CUDA simulator"}.get(kind, kind)
+    place = {"opencl": "OpenCL", "cuda_c": "CUDA", "simulator": "the CUDA simulator"}.get(kind, kind)
     if outcome.kind == "crash":
         return LaunchError(
             "kernel-crash", f"{who} ended the process that runs {place}: {outcome.text}",
@@ -156,9 +162,12 @@ class Launcher:
         self.language = code.language
 
     def where(self) -> Runner:
-        """What runs it. CUDA without a GPU is the simulator."""
+        """What runs it. Numba's CUDA without a GPU is the simulator."""
         if self.language == "opencl":
             return runner("opencl")
+        if self.language == "cuda-c":
+            devices.need_cuda()
+            return runner("cuda_c")
         return runner("cuda" if cuda.available() else "simulator")
 
     def call(self, arrays: Sequence[Any], numbers: Sequence[Any], place: int = 0) -> None:

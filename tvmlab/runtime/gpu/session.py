@@ -11,10 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from ...core import dtype as dt
 from ...target.gpu.code import Allocate, Command, DeviceCode, Free, Launch
 from .errors import LaunchError
 
 Report = Callable[[Any], None]
+FAULTS = -1  # the slot where checked kernels record the first index that is outside its array
+LOST = "device-lost"  # the rule of an error after which the process is good for nothing more
 
 
 class Session(ABC):
@@ -24,6 +27,7 @@ class Session(ABC):
         self.code, self.report = code, report
         self.params = {k.name: k.params for k in code.kernels}
         self.written: set[int] = set()
+        self.sizes: dict[int, int] = {}  # bytes of each slot
         self.names: dict[int, str] = {}
         self.arguments = 0  # the slots of a call before all others
         self._told = ""
@@ -50,6 +54,40 @@ class Session(ABC):
     @abstractmethod
     def read(self, slot: int) -> Any:
         """What lies in an argument's memory now."""
+
+    def refuse_written(self, slot: int, before: Any, after: Any) -> None:
+        """`before`, `after`: which of the bytes around an array, that are nobody's, were changed."""
+        if not (before.any() or after.any()):
+            return
+        names = ", ".join(f"`{k.name}`" for k in self.code.kernels)
+        far = f"{len(before) - int(np.flatnonzero(before)[0])} bytes before its start" if before.any() else (
+            f"{int(np.flatnonzero(after)[0])} bytes behind its end")  # fmt: skip
+        raise LaunchError(
+            "out-of-bounds-write", f"kernel {names} wrote outside `{self.names.get(slot, slot)}`: {far}",
+            hint="on target interp the same program names the statement and the index",
+        )  # fmt: skip
+
+    def watched(self, launch: Launch) -> list[Any]:
+        """The elements of the arrays that a checked kernel takes."""
+        params = self.params[launch.kernel]
+        slots = [(rest[0], p) for p, (what, *rest) in zip(params, launch.args, strict=True) if what == "buffer"]
+        return [np.int64(self.sizes[slot] // dt.size(dt.element(p.dtype))) for slot, p in slots]
+
+    def refuse_faults(self) -> None:
+        """What a checked kernel has recorded."""
+        found = self.read(FAULTS)
+        if not found[0]:
+            return
+        site = (self.code.sites or ())[found[0] - 1]
+        at, room = (int(np.frombuffer(found[k : k + 2].tobytes(), np.int64)[0]) for k in (1, 3))
+        index = f"{at}" if site.lanes == 1 else f"{at}:{at + site.lanes}"
+        n = room + site.lanes - 1
+        raise LaunchError(
+            "out-of-bounds",
+            f"kernel `{site.kernel}` {'writes' if site.writes else 'reads'} `{site.array}[{index}]`, which has "
+            f"{n} element{'s' * (n != 1)}",
+            where=site.where, hint="indices here are places in memory; target interp has them by dimension",
+        )  # fmt: skip
 
     def do(self, command: Command) -> None:
         if isinstance(command, Allocate):
@@ -94,6 +132,8 @@ def call(
     session.arguments = len(arrays)
     for slot, a in enumerate(arrays):
         session.upload(slot, a)
+    if code.sites is not None:
+        session.upload(FAULTS, np.zeros(5, np.int32))
     _open.append(session)
     return more(commands, last, report)
 
@@ -124,4 +164,7 @@ def _go_on(commands: Sequence[Command], report: Report) -> float:
     session.report = report
     for c in commands:
         session.do(c)
-    return session.finish()
+    seconds = session.finish()
+    if session.code.sites is not None:
+        session.refuse_faults()
+    return seconds

@@ -24,13 +24,13 @@ import numpy as np
 from ...core import dtype as dt
 from ...core.threads import WARP
 from ...target.gpu.code import DeviceCode, Launch
-from . import session
+from . import fits, session
 from .errors import LaunchError
 from .session import Report
 from .source import PREFIX, module
 
-THREADS, SHARED = 1024, 48 << 10  # what every CUDA device of the last ten years takes
-BLOCK, GRID = (1024, 1024, 64), (2**31 - 1, 65535, 65535)
+# what every CUDA device of the last ten years takes
+ROOM = fits.Room("a CUDA device", 1024, (1024, 1024, 64), 48 << 10, (2**31 - 1, 65535, 65535))
 
 
 # ---------------------------------------------------------------- a call
@@ -57,7 +57,7 @@ class Session(session.Session):
         del self.memory[slot]
 
     def start(self, launch: Launch) -> None:
-        _fits(launch, self.code.kernel(launch.kernel).shared)
+        fits.check(launch, self.code, ROOM)
         kernel = getattr(self.module, launch.kernel)
         args = []
         for param, (what, *rest) in zip(self.params[launch.kernel], launch.args, strict=True):
@@ -89,27 +89,6 @@ def number(value: Any, dtype: str) -> Any:
     if dt.is_int(dtype):
         return int(value)
     return np.float32(np.float16(value)) if dtype == "float16" else np.dtype(dtype).type(value)
-
-
-def _fits(launch: Launch, shared: int | None) -> None:
-    """The limits of real devices, which the simulator does not have."""
-    threads = math.prod(launch.block)
-    if threads > THREADS or any(n > m for n, m in zip(launch.block, BLOCK, strict=True)):
-        asked = " x ".join(map(str, launch.block))
-        raise LaunchError(
-            "block-too-large",
-            f"kernel `{launch.kernel}` has {asked} = {threads} threads in a block; CUDA devices take {THREADS}, "
-            f"at most {' x '.join(map(str, BLOCK))}",
-            hint="split the axes that are bound to threadIdx by smaller factors",
-        )
-    if any(n > m for n, m in zip(launch.grid, GRID, strict=True)):
-        raise LaunchError("grid-too-large", f"kernel `{launch.kernel}` has the grid {launch.grid}; at most {GRID}")
-    if shared is not None and shared > SHARED:
-        raise LaunchError(
-            "shared-too-large",
-            f"kernel `{launch.kernel}` takes {shared} bytes of shared memory in a block; CUDA devices have {SHARED}",
-            hint="smaller tiles, or fewer stages in scope shared",
-        )
 
 
 def _failed(kernel: str, e: Exception, module: Any) -> LaunchError:

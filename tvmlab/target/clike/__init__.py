@@ -14,13 +14,16 @@ from typing import Any, NoReturn
 
 from ...core.error import BuildError
 from ...core.program import Function, Program
-from ..base import Compiled
-from ..gpu.code import of_text
+from ..base import Compiled, Target
+from ..gpu.code import Site, compiled, device_code, of_text
 from . import helpers, host
+from .checked import CHECKED, is_checked
 from .dialect import Dialect
 from .kernel import kernel_name, kernels, write
 
-__all__ = ["Dialect", "kernel_name", "kernels", "only_text", "program_text", "text_and_places", "write"]
+__all__ = [
+    "CHECKED", "Dialect", "kernel_name", "kernels", "launched", "only_text", "program_text", "text_and_places", "write",
+]  # fmt: skip
 
 
 def program_text(program: Program, d: Dialect) -> str:
@@ -31,33 +34,50 @@ def program_text(program: Program, d: Dialect) -> str:
     return text_and_places(program, d)[0]
 
 
-def text_and_places(program: Program, d: Dialect) -> tuple[str, dict[int, str]]:
-    """`program_text`, and of its lines, from 1, the loop that they are of: for what a compiler says of a line."""
+def text_and_places(program: Program, d: Dialect) -> tuple[str, dict[int, str], tuple[Site, ...] | None]:
+    """`program_text`; of its lines, from 1, the loop that they are of, for what a compiler says of a line; and the
+    accesses that are checked, where that is asked for."""
     found = kernels(d.name, program.functions)
-    written = [write(fn, d) for fn in found]
-    strict = any(dict(fn.attrs).get("fp") == "strict" for fn in program.functions)
+    sites: list[Site] | None = [] if is_checked(program) else None
+    written = [write(fn, d, sites) for fn in found]
     used = {t for w in written for t in w.dtypes}
     head = [*[f"// {note}" for note in (*d.notes, *program.remarks)], *d.head.splitlines()]
     head += d.half_head.splitlines() if "float16" in used else []
     head += d.fragments_head.splitlines() if any(w.fragments for w in written) else []
     head += d.float64_head.splitlines() if "float64" in used else []
-    head += d.strict_head.splitlines() if strict else []
+    head += d.strict_head.splitlines() if is_strict(program) else []
     parts = ["\n".join(head)] if head else []
     parts += helpers.text(d, {h for w in written for h in w.helpers})
+    parts += [d.inside.format(F=d.function)] if sites else []
     places: dict[int, str] = {}
     for w in written:
         before = sum(part.count("\n") + 2 for part in parts)
         places.update({before + i: loop for i, loop in enumerate(w.loops, 1) if loop})
         parts.append("\n".join(w.lines))
     hosts = [f for f in program.functions if f not in found]
-    parts += ["\n".join(_host(f, d)) for f in hosts]
-    return "\n\n".join(parts) + "\n", places
+    parts += ["\n".join(_host(f, d) if sites is None else host.comments(f)) for f in hosts]
+    return "\n\n".join(parts) + "\n", places, None if sites is None else tuple(sites)
 
 
 def _host(fn: Function, d: Dialect) -> list[str]:
     if not d.host:
         return host.comments(fn)
     return [f"#ifndef {d.host}  // for who reads: the compiler of kernels leaves this out", *host.cuda(fn, d), "#endif"]
+
+
+def launched(program: Program, d: Dialect, target: Target, language: str, ending: str) -> Compiled:
+    """What `compile` gives of a target whose driver compiles the text where it runs, at the first launch."""
+    names = {fn.name: kernel_name(fn) for fn in kernels(d.name, program.functions)}
+    text, places, sites = text_and_places(program, d)
+    options = d.strict_options if is_strict(program) else ()
+    more: dict[str, Any] = {"places": places, "options": options, "sites": sites, "threads": target.max_num_threads}
+    code = device_code(program, language, text, names, **more)
+    return compiled(program, code, d.name, ending)
+
+
+def is_strict(program: Program) -> bool:
+    """Is each operation to round by itself?"""
+    return any(dict(fn.attrs).get("fp") == "strict" for fn in program.functions)
 
 
 def only_text(name: str, program: Program, source: str, why: str, ending: str) -> Compiled:

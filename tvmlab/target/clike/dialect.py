@@ -74,6 +74,8 @@ class Dialect:
     float64_head: str = ""
     half_head: str = ""
     strict_head: str = ""  # where the function asks for arithmetic without fused multiply-adds
+    inside: str = ""  # the function of checked.py: {F}
+    strict_options: tuple[str, ...] = ()  # of the compiler, for the same
     host: str = ""  # a macro of compilers that take no host code; "": the host is shown as comments
     notes: tuple[str, ...] = ()  # first lines, for who reads
 
@@ -81,7 +83,7 @@ class Dialect:
         """Names that a program's own things may not have."""
         found = set(KEYWORDS | VECTORS)
         for f in fields(self):
-            if f.name not in ("notes", "title", "name"):
+            if f.name not in ("notes", "title", "name", "inside", "strict_options"):
                 found |= set(_words(getattr(self, f.name)))
         return frozenset(found)
 

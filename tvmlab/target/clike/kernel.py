@@ -11,7 +11,8 @@ from ...core.node import Alloc, Buffer, Const, Expr, For, Load, Ramp, Store, Var
 from ...core.program import Function
 from ...core.threads import BLOCK
 from ...core.walk import constant, walk
-from ..gpu.code import written
+from ..gpu.code import Site, written
+from .checked import Watch
 from .dialect import Dialect
 from .printer import CPrinter, ascii_name
 
@@ -33,12 +34,15 @@ def kernel_name(fn: Function) -> str:
 
 
 @deep
-def write(fn: Function, d: Dialect) -> Written:
-    """The text of one kernel, a function with the attribute `launch` (lowering/passes/split_host_device.py)."""
+def write(fn: Function, d: Dialect, sites: list[Site] | None = None) -> Written:
+    """The text of one kernel, a function with the attribute `launch` (lowering/passes/split_host_device.py).
+
+    `sites`: its indices are checked (checked.py), and what is checked is added here.
+    """
     p = CPrinter(d)
     p.names.taken.add(kernel_name(fn))
     launch = dict(dict(fn.attrs).get("launch", ()))
-    params = _params(p, fn)
+    params = _params(p, fn, sites)
     p.depth = 1
     _indices(p, fn, launch)
     _shared(p, fn)
@@ -61,7 +65,7 @@ def _in_lines(params: list[str]) -> str:
     return "\n    " + "\n    ".join([x.rstrip() for x in lines]).rstrip(",")
 
 
-def _params(p: CPrinter, fn: Function) -> list[str]:
+def _params(p: CPrinter, fn: Function, sites: list[Site] | None) -> list[str]:
     """Buffers that are only read are const; a bool argument is a byte."""
     body = list(walk(fn.body))
     stored = written(fn)
@@ -78,6 +82,9 @@ def _params(p: CPrinter, fn: Function) -> list[str]:
         else:
             kind = p.d.types["uint8"] if x.dtype == "bool" else p.type_of(x.dtype)
             made.append(p.d.scalar.format(type=kind, name=p.names(x), i=i))
+    if sites is not None:
+        p.watch = Watch(p, fn, kernel_name(fn), sites)
+        made += p.watch.params(len(made))
     return [*made, *p.d.builtin_params]
 
 

@@ -305,7 +305,7 @@ def _access(p: CPrinter, x: Any, count: int) -> dict[str, str]:
     return {
         "vec": p.d.packed.format(type=element, n=count) if packed else vec,
         "n": str(count),
-        "p": p.pointer(b, x.indices[0].base),
+        "p": p.pointer(b, x.indices[0].base, type(x) is Store, count),
         "space": p.d.spaces.get(b.scope, ""),
         "half": "_half" if p.holds_halves(b) else "",
     }

@@ -168,7 +168,7 @@ def _dot4(p: CPrinter, e: Call) -> Printed:
     kind = {x.dtype for x in (*a, *b)}
     template = p.d.functions.get(f"dot4:{kind.pop()}") if len(kind) == 1 else None
     if template is not None and _word_of(p, a) and _word_of(p, b):
-        words = {k: p.pointer(x[0].buffer, x[0].indices[0]) for k, x in (("a", a), ("b", b))}  # type: ignore[attr-defined]
+        words = {k: p.pointer(x[0].buffer, x[0].indices[0], lanes=4) for k, x in (("a", a), ("b", b))}  # type: ignore[attr-defined]
         return template.format(c=p.value(total), **words), ATOM
     return f"{p.helper('dot4', 'int32')}({', '.join([p.value(x) for x in (total, *a, *b)])})", ATOM
 

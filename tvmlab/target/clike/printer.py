@@ -15,6 +15,7 @@ from ...core.text import ATOM, Names, identifier, show
 from ...core.walk import walk
 from ..pylike.exprs import pure_index
 from . import exprs, helpers
+from .checked import Watch
 from .dialect import Dialect
 from .maths import TERNARY, UNARY, Printed
 from .ranges import Ranges
@@ -74,6 +75,7 @@ class CPrinter:
         self.wide: set[Any] = set()  # handles of memory that vectors are read from or written to
         self.tiled: set[Any] = set()  # handles of memory that tiles are copied from or to
         self.tiles: dict[Any, tuple[str, ...]] = {}  # handle of a fragment -> what its note says
+        self.watch: Watch | None = None  # checks indices, where that is asked for
         self.exchanged = False  # may threads of a block see each other's global writes?
 
     # ------------------------------------------------------------ expressions
@@ -170,13 +172,15 @@ class CPrinter:
             raise BuildError("lost-buffer", f"the buffer `{b.name}` is used where it does not exist", where=self.place)
         return self.names(b.data)
 
-    def subscript(self, b: Buffer, index: Expr, level: int = 0) -> str:
+    def subscript(self, b: Buffer, index: Expr, level: int = 0, writes: bool = False, lanes: int = 1) -> str:
         """Offsets of 64 bits where the buffer has, or may have, more elements than an int counts."""
+        if self.watch is not None and (text := self.watch.subscript(b, index, writes, lanes)):
+            return text
         size = b.size
         return self.index(index, level, b.scope == "global" and (size is None or size >= 2**31))
 
-    def pointer(self, b: Buffer, index: Expr) -> str:
-        name, at = self.array(b), self.subscript(b, index, 9)
+    def pointer(self, b: Buffer, index: Expr, writes: bool = False, lanes: int = 1) -> str:
+        name, at = self.array(b), self.subscript(b, index, 9, writes, lanes)
         return name if at == "0" else f"{name} + {at}"
 
     def holds_halves(self, b: Buffer) -> bool:
@@ -202,9 +206,9 @@ class CPrinter:
 
     def store(self, b: Buffer, index: Expr, text: str) -> None:
         if self.holds_halves(b):
-            self.emit(f"vstore_half({text}, {self.subscript(b, index)}, {self.half_pointer(b)});")
+            self.emit(f"vstore_half({text}, {self.subscript(b, index, writes=True)}, {self.half_pointer(b)});")
         else:
-            self.emit(f"{self.array(b)}[{self.subscript(b, index)}] = {text};")
+            self.emit(f"{self.array(b)}[{self.subscript(b, index, writes=True)}] = {text};")
 
     def stored(self, b: Buffer, v: Expr) -> str:
         """A value for memory, which rounds a float to a half itself."""

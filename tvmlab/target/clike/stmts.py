@@ -127,7 +127,7 @@ def _store(p: CPrinter, s: Store) -> None:
         return lanes.store(p, s)
     v = s.value
     if _updates(p, s):
-        target = f"{p.array(s.buffer)}[{p.subscript(s.buffer, s.indices[0])}]"
+        target = f"{p.array(s.buffer)}[{p.subscript(s.buffer, s.indices[0], writes=True)}]"
         return p.emit(f"{target} {v.op}= {p.value(v.b)};")  # type: ignore[attr-defined]
     return p.store(s.buffer, s.indices[0], p.stored(s.buffer, v))
 

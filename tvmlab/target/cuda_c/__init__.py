@@ -1,4 +1,4 @@
-"""CUDA C++: text that NVRTC and nvcc compile; nothing here runs it.
+"""CUDA C++: text that NVRTC and nvcc compile. Where there is a GPU, a call launches it (runtime/gpu/cuda_c.py).
 
 Vectors are read and written through float4 and its like where the index is a multiple of their length (allocations of
 CUDA begin at multiples of 256 bytes); elsewhere lane by lane. Copies of 4, 8 and 16 bytes go as words, whatever their
@@ -10,7 +10,7 @@ from __future__ import annotations
 from ...core.program import Program
 from ...core.threads import LAUNCH
 from ..base import KERNELS, Compiled, Target, TargetKind
-from ..clike import Dialect, only_text, program_text
+from ..clike import Dialect, launched, program_text
 
 ONE = (
     "exp exp2 exp10 log log2 log10 log1p sqrt rsqrt sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh erf "
@@ -96,7 +96,17 @@ DIALECT = Dialect(
     },
     fragments_head="#include <mma.h>",
     half_head="#include <cuda_fp16.h>",
+    inside="""\
+{F} long long inside(int* faults, int site, long long i, long long n) {{
+    if (0 <= i && i < n) return i;
+    if (atomicCAS(faults, 0, site) == 0) {{
+        faults[1] = (int)i; faults[2] = (int)(i >> 32);
+        faults[3] = (int)n; faults[4] = (int)(n >> 32);
+    }}
+    return 0;
+}}""",
     strict_head="// compile with -fmad=false: each operation is to round by itself",
+    strict_options=("-fmad=false",),
     host="__CUDACC_RTC__",
 )  # fmt: skip
 
@@ -106,12 +116,12 @@ def source(program: Program, target: Target) -> str:
 
 
 def compile(program: Program, target: Target) -> Compiled:
-    return only_text("cuda_c", program, source(program, target), "compile it with nvcc, or look at it", ".cu")
+    return launched(program, DIALECT, target, "cuda-c", ".cu")
 
 
 TARGET = TargetKind(
     name="cuda_c",
-    about="CUDA C++ to read, and to compile elsewhere",
+    about="CUDA C++: to read, to compile elsewhere, and to run where there is a GPU",
     source=source,
     compile=compile,
     passes=("infer_fragment", "warp_memory", "allreduce_shuffle", "allreduce_tree", "split_host_device"),
@@ -119,6 +129,6 @@ TARGET = TargetKind(
     threads=True,
     model="sm_80",
     device="cuda",
+    checks=True,
     title="CUDA C++",
-    runs=False,
 )

@@ -40,19 +40,20 @@ def check(text: str, arch: str = "sm_90", strict: bool = False) -> dict[str, Usa
     why = missing()
     if why:
         raise BuildError("no-nvrtc", f"CUDA C++ cannot be compiled here: {why}")
-    return usage(_log(text, arch, strict))
+    log = io.StringIO()
+    machine_code(text, arch, strict, ptxas_options=["-v"], log=log)
+    return usage(log.getvalue())
 
 
-def _log(text: str, arch: str, strict: bool) -> str:
+def machine_code(text: str, arch: str, strict: bool = False, log: Any = None, **more: Any) -> Any:
+    """The text compiled, as cuda.core's ObjectCode. `more`: other options of the compiler."""
     from cuda.core import Program, ProgramOptions
 
-    log = io.StringIO()
-    options = ProgramOptions(arch=arch, ptxas_options=["-v"], include_path=_headers(), fma=not strict)
+    options = ProgramOptions(arch=arch, include_path=_headers(), fma=not strict, **more)
     try:
-        Program(text, "c++", options).compile("cubin", logs=log)
+        return Program(text, "c++", options).compile("cubin", logs=log)
     except Exception as e:  # NVRTC's own errors have many types
         raise _refused(text, str(e), arch) from None
-    return log.getvalue()
 
 
 def _headers() -> list[str]:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ...core.error import BuildError
-from ...core.node import Buffer, Call, Store
-from ...core.program import Function, Program
+from ...core.node import Buffer, Call, For, Store
+from ...core.program import Function, Program, loop_name
 from ...core.walk import rewrite, walk
 from ..base import Compiled
 from .limits import shared_bytes
@@ -29,26 +29,43 @@ class Param:
 
 @dataclass(frozen=True)
 class Kernel:
-    """`shared`: bytes of shared memory that a block takes; None where that is not known."""
+    """`shared`: bytes of shared memory that a block takes; None where that is not known. `loops`: (thread tag, the loop
+    that is bound to it, as a person knows it)."""
 
     name: str
     params: tuple[Param, ...]
     shared: int | None = None
+    loops: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(p.name for p in self.params)})"
 
 
 @dataclass(frozen=True)
+class Site:
+    """An access that the kernel checks: of so many neighbouring elements. `where`: the loops around it."""
+
+    kernel: str
+    array: str
+    writes: bool
+    lanes: int
+    where: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class DeviceCode:
-    """`language`: opencl, numba-cuda. `places`: line of the source, from 1 -> the loop that it is of, as a person
-    knows it. `options`: of the device's compiler."""
+    """`language`: opencl, cuda-c, numba-cuda. `places`: line of the source, from 1 -> the loop that it is of, as a
+    person knows it. `options`: of the device's compiler. `sites`: the accesses that kernels check, None if that was not
+    asked for; such kernels take two things more: memory to record a fault in, and the elements of each array.
+    `threads`: the most of a block that the target allows, 0 where only the device's own limit holds."""
 
     language: str
     source: str
     kernels: tuple[Kernel, ...]
     places: Mapping[int, str] = field(default_factory=dict)
     options: tuple[str, ...] = ()
+    sites: tuple[Site, ...] | None = None
+    threads: int = 0
 
     @cached_property
     def key(self) -> str:
@@ -103,7 +120,8 @@ def kernel_of(fn: Function, name: str = "") -> Kernel:
         Param(p.name, p.dtype, True, p.data in found) if isinstance(p, Buffer) else Param(p.name, p.dtype)
         for p in fn.params
     )
-    return Kernel(name or fn.name, params, _shared_bytes(fn))
+    bound = {s.thread: loop_name(s) for s in reversed([*walk(fn.body)]) if isinstance(s, For) and s.kind == "thread"}
+    return Kernel(name or fn.name, params, _shared_bytes(fn), tuple(bound.items()))
 
 
 def written(fn: Function) -> set[Any]:

@@ -10,10 +10,10 @@ A program is one that is split: each kernel is a function with `attrs` "launch",
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core import dtype as dt
 from ...core.error import BuildError, MissingName
@@ -24,6 +24,9 @@ from ...core.threads import BLOCK, GRID, WARP
 from ...core.units import size as shown
 from ...core.walk import constant, walk
 from ...schedule.scopes import rank
+
+if TYPE_CHECKING:
+    from ..base import Target
 
 KIB = 1024
 WIDE = 16  # bytes: where an array begins that vectors are read from; any other begins where its elements may
@@ -69,13 +72,14 @@ _NVIDIA: dict[str, Any] = {
     "registers_thread": 255, "registers_sm": 65536, "register_unit": 256, "parts": 4,
     "warps_sm": 64, "blocks_sm": 32, "shared_unit": 128, "shared_kept": KIB,
 }  # fmt: skip
+UNKNOWN = "opencl"
 MODELS = (
     Model("sm_80", "NVIDIA A100", shared_most=163 * KIB, shared_sm=164 * KIB, **_NVIDIA),
     Model("sm_90", "NVIDIA H100, H200", shared_most=227 * KIB, shared_sm=228 * KIB, **_NVIDIA),
     # OpenCL 3.0, "Device Queries" (clGetDeviceInfo): CL_DEVICE_LOCAL_MEM_SIZE is 32 KiB at least. The standard asks for
     # work groups of one work item only; 256 is the CL_DEVICE_MAX_WORK_GROUP_SIZE that AMD's drivers report.
     # Global sizes are size_t; 2**31 - 1 is what an int32 index of a group holds.
-    Model("opencl", "an OpenCL device of which nothing more is known", threads=256, block=(256, 256, 256),
+    Model(UNKNOWN, "an OpenCL device of which nothing more is known", threads=256, block=(256, 256, 256),
           grid=(2**31 - 1,) * 3, shared=32 * KIB, shared_most=32 * KIB),
     # Metal Feature Set Tables, "GPU implementation limits by family", Apple7 to Apple9 (M1 to M4): 1024 threads per
     # threadgroup, 32 KB of threadgroup memory. SIMD groups of 32: `threadExecutionWidth` of these GPUs. The tables name
@@ -101,6 +105,16 @@ def get(name: str) -> Model:
         if m.name == name:
             return m
     raise MissingName("unknown-device", f"there is no device model `{name}`", legal=names())
+
+
+def of(target: Target) -> Model:
+    """The model whose limits hold for a target. Its -max_num_threads are fewer than there are, or any number where
+    nothing is known of the device."""
+    model, threads = get(target.device_model), target.max_num_threads
+    if not threads or (threads >= model.threads and model.name != UNKNOWN):
+        return model
+    block = (threads, threads, threads) if model.name == UNKNOWN else model.block
+    return replace(model, name=f"{model.name} with -max_num_threads={threads}", threads=threads, block=block)
 
 
 # ---------------------------------------------------------------- what a kernel asks for

@@ -202,4 +202,5 @@ TARGET = base.TargetKind(
     compile=_compile,
     threads=True,
     own_text=False,
+    checks=True,
 )

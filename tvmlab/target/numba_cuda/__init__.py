@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...core.error import BuildError
 from ...core.program import Function, Program
 from ..base import KERNELS, Compiled, Target, TargetKind
@@ -51,7 +53,7 @@ def _printed(fn: Function) -> KernelPrinter:
 
 def compile(program: Program, target: Target) -> Compiled:
     """Device code: Numba compiles it where it runs, at the first launch."""
-    code = write(program)
+    code = replace(write(program), threads=target.max_num_threads)
     return compiled(program, code, "cuda", ".py")
 
 
@@ -65,6 +67,7 @@ TARGET = TargetKind(
     threads=True,
     model="sm_80",
     device="cuda",
+    checks=True,
     title="Python (Numba CUDA)",
     syntax="python",
 )

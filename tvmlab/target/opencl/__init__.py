@@ -9,8 +9,7 @@ from __future__ import annotations
 from ...core.program import Program
 from ...core.threads import BLOCK, GRID
 from ..base import KERNELS, Compiled, Target, TargetKind
-from ..clike import Dialect, kernel_name, kernels, program_text, text_and_places
-from ..gpu import compiled, device_code
+from ..clike import Dialect, launched, program_text
 
 ONE = (
     "exp exp2 exp10 log log2 log10 log1p sqrt rsqrt sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh erf "
@@ -60,6 +59,15 @@ DIALECT = Dialect(
     shared="__local {type} {name}[{size}];",
     spaces={"global": "__global ", "shared": "__local "},
     float64_head="#pragma OPENCL EXTENSION cl_khr_fp64 : enable",
+    inside="""\
+{F} long inside(__global int* faults, int site, long i, long n) {{
+    if (0 <= i && i < n) return i;
+    if (atomic_cmpxchg((volatile __global int*)faults, 0, site) == 0) {{
+        faults[1] = (int)i; faults[2] = (int)(i >> 32);
+        faults[3] = (int)n; faults[4] = (int)(n >> 32);
+    }}
+    return 0;
+}}""",
     strict_head="#pragma OPENCL FP_CONTRACT OFF",
 )  # fmt: skip
 
@@ -69,11 +77,7 @@ def source(program: Program, target: Target) -> str:
 
 
 def compile(program: Program, target: Target) -> Compiled:
-    """Device code: the driver compiles it where it runs, at the first launch."""
-    names = {fn.name: kernel_name(fn) for fn in kernels("opencl", program.functions)}
-    text, places = text_and_places(program, DIALECT)
-    code = device_code(program, "opencl", text, names, places=places)
-    return compiled(program, code, "opencl", ".cl")
+    return launched(program, DIALECT, target, "opencl", ".cl")
 
 
 TARGET = TargetKind(
@@ -89,5 +93,6 @@ TARGET = TargetKind(
     threads=True,
     model="opencl",
     device="opencl",
+    checks=True,
     title="OpenCL C",
 )
