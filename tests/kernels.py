@@ -81,6 +81,20 @@ def elementwise(n, dtype, f, threads=8, lanes=1):
     return s, [A, B, C]
 
 
+def staged(n, threads, scope="shared"):
+    """C[i] = 2*A[n - 1 - i] by one block, through memory of that scope."""
+    A = te.placeholder((n,), name="A")
+    C = te.compute((n,), lambda i: A[n - 1 - i] * 2.0, name="C")
+    s = te.create_schedule(C.op)
+    S = s.cache_read(A, scope, [C])
+    block = s[C].split(C.op.axis[0], nparts=1)[0]
+    s[C].bind(block, te.thread_axis("blockIdx.x"))
+    s[S].compute_at(s[C], block)
+    for stage, axis in ((s[S], s[S].op.axis[0]), (s[C], s[C].leaf_iter_vars[1])):
+        stage.bind(stage.split(axis, factor=threads)[1], te.thread_axis("threadIdx.x"))
+    return s, [A, C]
+
+
 def two_kernels(n=30):
     """B is computed whole before C is, in memory of the host's."""
     A = te.placeholder((n,), name="A")

@@ -56,6 +56,8 @@ class Gpu:
     kernels: dict
     lost: str = ""  # what every wait says
     closed: int = 0
+    asked: list = field(default_factory=list)  # what kernels were set to
+    shared: list = field(default_factory=list)  # bytes that launches asked for
     launches: list = field(default_factory=list)
 
     def failing(self):
@@ -71,10 +73,11 @@ class Gpu:
         gpu = self
 
         class Device:
-            name, arch = "Fake", "90"
+            name, arch, device_id = "Fake", "90", 0
             properties = SimpleNamespace(
                 compute_capability_major=9, compute_capability_minor=0, max_threads_per_block=1024, warp_size=32,
-                max_shared_memory_per_block=48 << 10, clock_rate=1, multiprocessor_count=1, max_block_dim_x=1024,
+                max_shared_memory_per_block=48 << 10,
+                max_shared_memory_per_block_optin=227 << 10, clock_rate=1, multiprocessor_count=1, max_block_dim_x=1024,
                 max_block_dim_y=1024, max_block_dim_z=64, max_grid_dim_x=2**31 - 1, max_grid_dim_y=65535,
                 max_grid_dim_z=65535,
             )  # fmt: skip
@@ -98,6 +101,7 @@ class Gpu:
         def launch(stream, config, kernel, *kernel_args):
             stream.clock += 1
             assert isinstance(config, real.LaunchConfig)
+            gpu.shared.append(config.shmem_size)
             gpu.launches.append((kernel.name, tuple(config.grid), tuple(config.block)))
             gpu.kernels[kernel.name](config, *kernel_args)
 
@@ -107,6 +111,8 @@ class Gpu:
 
     @property
     def driver(self):
+        from cuda.bindings import driver as real
+
         def cuMemcpyHtoDAsync(dstDevice, srcHost, ByteCount, hStream):
             ctypes.memmove(dstDevice, srcHost, ByteCount)
             return (0,)
@@ -115,7 +121,12 @@ class Gpu:
             ctypes.memmove(dstHost, srcDevice, ByteCount)
             return (0,)
 
-        return SimpleNamespace(cuMemcpyHtoDAsync=cuMemcpyHtoDAsync, cuMemcpyDtoHAsync=cuMemcpyDtoHAsync)
+        def cuKernelSetAttribute(attrib, val, kernel, dev):
+            self.asked.append((attrib.name, val, kernel, dev))
+            return (0,)
+
+        calls = (cuMemcpyHtoDAsync, cuMemcpyDtoHAsync, cuKernelSetAttribute)
+        return SimpleNamespace(**{f.__name__: f for f in calls}, CUfunction_attribute=real.CUfunction_attribute)
 
 
 class ObjectCode:
@@ -126,7 +137,7 @@ class ObjectCode:
 
     def get_kernel(self, name):
         assert name.encode() in self.real.code, f"{name} is not in the machine code"
-        return SimpleNamespace(name=name)
+        return SimpleNamespace(name=name, handle=f"handle of {name}")
 
 
 def typed(address, dtype, count):
@@ -142,7 +153,7 @@ def differences():
     from cuda.core._device import DeviceProperties
 
     gpu = Gpu({})
-    pairs = [(getattr(gpu.driver, n), getattr(driver, n, None)) for n in vars(gpu.driver)]
+    pairs = [(getattr(gpu.driver, n), getattr(driver, n, None)) for n in vars(gpu.driver) if n.startswith("cu")]
     pairs.append((gpu.core.launch, real.launch))
     classes = [(gpu.core.Device, real.Device), (Stream, real.Stream), (Buffer, real.Buffer)]
     for mine, theirs in [*classes, (ObjectCode, real.ObjectCode), (Event, real.Event)]:
@@ -151,7 +162,7 @@ def differences():
                 pairs.append((f, getattr(theirs, name, None)))
     wrong = [(a.__qualname__, parameters(a), parameters(b)) for a, b in pairs if parameters(a) != parameters(b)]
     parts = [(real.Buffer, "handle"), (real.Stream, "handle"), (real.Event, "__sub__")]
-    parts += [(real.Device, p) for p in ("name", "arch", "properties")]
+    parts += [(real.Device, p) for p in ("name", "arch", "device_id", "properties")]
     parts += [(DeviceProperties, p) for p in vars(gpu.core.Device.properties)]
     return wrong + [(p, "there", "missing") for owner, p in parts if not hasattr(owner, p)]
 

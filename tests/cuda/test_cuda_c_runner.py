@@ -102,6 +102,19 @@ def test_times_are_those_of_the_events(gpu):
     np.testing.assert_array_equal(b, a * 2)
 
 
+@pytest.mark.parametrize("n, asked", [(12 << 10, 0), (20 << 10, 80 << 10)])
+def test_shared_memory_beyond_what_can_be_declared_is_asked_for(gpu, n, asked):
+    """48 KiB can be; 80 are set on the kernel, and said at each launch."""
+    s, args = kernels.staged(n, 128)
+    gpu.kernels = {"main_C": lambda config, *given: None}
+    made = tvmlab.build(s, args, "cuda_c")
+    made(*kernels.arrays(args))
+    attribute = "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES"
+    assert gpu.asked == ([(attribute, asked, "handle of main_C", 0)] if asked else [])
+    assert gpu.shared == [asked]
+    assert ("extern __shared__" in made.source) == ("MaxDynamicSharedMemorySize, 81920" in made.source) == bool(asked)
+
+
 def test_memory_between_kernels_is_given_back(gpu):
     s, args = kernels.two_kernels()
     done = []

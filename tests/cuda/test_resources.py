@@ -3,10 +3,11 @@
 import pytest
 
 import tvmlab
+from tests.kernels import staged
 from tests.pure.passes.test_split_host_device import chain
 from tvmlab import kernels, te
 from tvmlab.core.error import BuildError
-from tvmlab.kernels import matmul
+from tvmlab.kernels import matmul, matmul_f16
 from tvmlab.target.cuda_c import check
 
 needs_nvrtc = pytest.mark.skipif(bool(check.missing()), reason=f"no NVRTC: {check.missing()}")
@@ -27,6 +28,21 @@ def test_a_matmul(arch):
     assert (found.kernel, found.threads, found.shared, found.spilled) == ("main_C", 256, 8192, 0)
     assert 16 <= found.registers <= 128 and found.limit == "registers" and found.warps == found.blocks * 8
     assert str(tvmlab.resources(s, args, arch)).splitlines()[0].split("  ")[0] == "kernel"
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("n", [12 << 10, 20 << 10])
+def test_shared_memory_that_a_launch_asks_for_is_counted(n):
+    (found,) = tvmlab.resources(*staged(n, 128), "sm_90")
+    assert found.shared == 4 * n and found.limit == "shared memory"
+
+
+@needs_nvrtc
+def test_tensor_cores():
+    """The arrays that tiles are read from lie as ptxas lays them; no fragment is spilled."""
+    s, args = matmul_f16.gpu(256, 256, 64)
+    (found,) = tvmlab.resources(s, args, "sm_90")
+    assert (found.shared, found.spilled, found.threads) == (128 * 80 + 32 * 272 - 16, 0, 256)
 
 
 @needs_nvrtc

@@ -6,6 +6,7 @@ import pytest
 import tvmlab
 from tests.bound import arrays, random_bound
 from tests.cpu.test_kernels_gpu import CASES, check, run
+from tests.kernels import staged
 from tests.pure.passes.test_warp_memory import rotated
 from tvmlab.core.error import BuildError
 from tvmlab.kernels import matmul
@@ -46,6 +47,11 @@ def test_random_schedules(target, seed):
 def test_a_matmul_of_several_blocks_and_tiles(target):
     s, args = matmul.gpu(m=50, n=70, k=37, rows=16, columns=32, depth=4, each=2)
     check(s, args, lambda a, b: a @ b, target)
+
+
+@pytest.mark.parametrize("scope", ["shared", "shared.dyn"])
+def test_shared_memory_by_its_classic_tag(target, scope):
+    check(*staged(100, 32, scope), lambda a: a[::-1] * 2, target)
 
 
 def test_the_default_schedule(target):

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .node import Call, Const, Expr
+from .walk import walk
 
 NAMES = ("fill_fragment", "load_matrix_sync", "mma_sync", "store_matrix_sync")
 ARITY = {"fill_fragment": 6, "load_matrix_sync": 8, "mma_sync": 8, "store_matrix_sync": 8}
@@ -86,6 +87,13 @@ def read(e: Call) -> Op:
     pointer, stride, layout = e.args[5:]
     said = layout.value if isinstance(layout, Const) else layout
     return Op(e.name, tiles, tuple(shape), pointer=pointer, stride=stride, layout=said)
+
+
+def memory(n: Any) -> set[Any]:
+    """The handles of the memory that tiles are copied from or to."""
+    calls: list[Any] = [x for x in walk(n) if is_call(x)]
+    pointers: list[Any] = [read(x).pointer for x in calls if len(x.args) == ARITY[x.name]]
+    return {p.args[0] for p in pointers if type(p) is Call}
 
 
 def handles(e: Call) -> list[int]:

@@ -82,8 +82,9 @@ def _of(fn: Function, used: check.Usage, model: limits.Model) -> Resources:
     if None in sizes:
         raise BuildError("block-size", f"how many threads a block of {fn.name} has is known only when it is called")
     threads = prod(n for n in sizes if n is not None)
-    full = limits.occupancy(threads, used.registers, used.shared, model)
+    shared = used.shared + limits.dynamic_bytes(fn, limits.get(model.name).shared)
+    full = limits.occupancy(threads, used.registers, shared, model)
     return Resources(
-        fn.name, model.name, threads, used.registers, used.shared, used.spill_stores + used.spill_loads, used.stack,
+        fn.name, model.name, threads, used.registers, shared, used.spill_stores + used.spill_loads, used.stack,
         full.blocks, full.warps, full.fraction, full.limit,
     )  # fmt: skip

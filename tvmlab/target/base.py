@@ -236,7 +236,8 @@ class TargetKind:
     `passes`: names of lowering passes after the shared ones; `leaves_out`: shared ones that do it no good.
     `source(program, target)`: the generated text. `compile(program, target)`: something that runs. `scopes`: storage
     scopes it has. `threads`: it runs loops that are bound to thread axes; `model`: of a device with kernels, the one
-    whose limits hold (`gpu.limits`).
+    whose limits hold (`gpu.limits`); `asks`: its kernels may have more shared memory than they can declare, from the
+    driver.
 
     For who reads: `title`, what the generated text is called ("": as the target); `syntax`, how its words are found
     (python, llvm, asm, c); `forms`, what else a compiled program can show without a long wait (`asm`); `own_text`:
@@ -252,6 +253,7 @@ class TargetKind:
     leaves_out: frozenset[str] = frozenset()
     threads: bool = False
     model: str = ""
+    asks: bool = False
     scopes: frozenset[str] = frozenset({"global", "local", "shared", "warp"})
     device: str = "cpu"
     title: str = ""

@@ -15,7 +15,7 @@ from tvmlab import build, kernels, lower, te
 from tvmlab.core.node import Barrier
 from tvmlab.core.walk import walk
 from tvmlab.face.api import for_target, leaving_out
-from tvmlab.kernels import matmul
+from tvmlab.kernels import matmul, matmul_f16
 from tvmlab.lowering.config import DEFAULT
 from tvmlab.runtime import gpu
 from tvmlab.runtime.gpu import Launcher
@@ -82,6 +82,7 @@ def predictions(row: Row) -> None:
 def gallery() -> list[tuple[str, Any, list[Any]]]:
     shapes = {"conv2d": ("C2", "C6", "C9"), "depthwise_conv2d": ("D5",), "softmax": ("a batch of classes",)}
     found = [("matmul 2048", *matmul.gpu(m=2048, n=2048, k=2048))]
+    found.append(("matmul 2048, tensor cores", *matmul_f16.gpu(m=2048, n=2048, k=2048)))
     for name, chosen in shapes.items():
         kernel = kernels.get(name)
         for shape in chosen:

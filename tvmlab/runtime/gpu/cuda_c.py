@@ -8,6 +8,7 @@ Before and after each array lie some bytes that no kernel may touch; they are lo
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
 from typing import Any
@@ -64,7 +65,8 @@ class Gpu:
         self.device = self.core.Device(place)
         self.device.set_current()
         self.stream = self.device.create_stream()
-        self.room = fits.room(described(self.device))
+        most = self.device.properties.max_shared_memory_per_block_optin
+        self.room = replace(fits.room(described(self.device)), shared=most)
 
     def memory(self, nbytes: int, mark: int) -> Any:
         """Memory of that size, every byte of which is `mark`."""
@@ -89,17 +91,21 @@ class Gpu:
             raise RuntimeError(f"the CUDA driver says {answer[0]!s}")
 
     def kernel(self, code: DeviceCode, name: str) -> Any:
-        return self._compiled(code).get_kernel(name)
+        made, asked = self._compiled(code).get_kernel(name), code.kernel(name).asked
+        if asked:
+            what = _driver().CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            self._done(_driver().cuKernelSetAttribute(what, asked, made.handle, self.device.device_id))
+        return made
 
     def _compiled(self, code: DeviceCode) -> Any:
         """Machine code of the text, made once for each kind of device."""
         return _machine_code(code.source, f"sm_{self.device.arch}", STRICT in code.options)
 
-    def launch(self, kernel: Any, launch: Launch, args: list[Any]) -> tuple[Any, Any]:
-        """Two events, before and after it."""
+    def launch(self, kernel: Any, launch: Launch, args: list[Any], asked: int) -> tuple[Any, Any]:
+        """Two events, before and after it. `asked`: bytes of shared memory."""
         timed = self.core.EventOptions(timing_enabled=True)
         before = self.stream.record(options=timed)
-        config = self.core.LaunchConfig(grid=launch.grid, block=launch.block)
+        config = self.core.LaunchConfig(grid=launch.grid, block=launch.block, shmem_size=asked)
         self.core.launch(self.stream, config, kernel, *args)
         return before, self.stream.record(options=timed)
 
@@ -166,7 +172,8 @@ class Session(session.Session):
         if self.code.sites is not None:
             args += [self.places[session.FAULTS], *self.watched(launch)]
         try:
-            self.events.append(self.gpu.launch(self.kernels[launch.kernel], launch, args))
+            asked = self.code.kernel(launch.kernel).asked
+            self.events.append(self.gpu.launch(self.kernels[launch.kernel], launch, args, asked))
             if self.wait:
                 self.gpu.wait()
         except Exception as e:

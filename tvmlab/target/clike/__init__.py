@@ -55,14 +55,15 @@ def text_and_places(program: Program, d: Dialect) -> tuple[str, dict[int, str], 
         places.update({before + i: loop for i, loop in enumerate(w.loops, 1) if loop})
         parts.append("\n".join(w.lines))
     hosts = [f for f in program.functions if f not in found]
-    parts += ["\n".join(_host(f, d) if sites is None else host.comments(f)) for f in hosts]
+    parts += ["\n".join(_host(f, found, d) if sites is None else host.comments(f)) for f in hosts]
     return "\n\n".join(parts) + "\n", places, None if sites is None else tuple(sites)
 
 
-def _host(fn: Function, d: Dialect) -> list[str]:
+def _host(fn: Function, kernels: tuple[Function, ...], d: Dialect) -> list[str]:
     if not d.host:
         return host.comments(fn)
-    return [f"#ifndef {d.host}  // for who reads: the compiler of kernels leaves this out", *host.cuda(fn, d), "#endif"]
+    head = f"#ifndef {d.host}  // for who reads: the compiler of kernels leaves this out"
+    return [head, *host.cuda(fn, kernels, d), "#endif"]
 
 
 def launched(program: Program, d: Dialect, target: Target, language: str, ending: str) -> Compiled:
@@ -71,6 +72,7 @@ def launched(program: Program, d: Dialect, target: Target, language: str, ending
     text, places, sites = text_and_places(program, d)
     options = d.strict_options if is_strict(program) else ()
     more: dict[str, Any] = {"places": places, "options": options, "sites": sites, "threads": target.max_num_threads}
+    more["static"] = d.static_shared
     code = device_code(program, language, text, names, **more)
     return compiled(program, code, d.name, ending)
 

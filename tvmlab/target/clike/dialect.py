@@ -68,6 +68,9 @@ class Dialect:
     vector_arithmetic: bool = True
     vector_types: Mapping[str, str] = field(default_factory=dict)  # dtype -> the stem of its vectors, where another
     copies: Mapping[int, str] = field(default_factory=dict)  # bytes -> an aligned type to copy them by
+    static_shared: int = 0  # bytes: a kernel with more gets all of its shared memory at the launch; 0: none does
+    dynamic_shared: str = ""  # {name}
+    dynamic_array: str = ""  # {type}, {name}, {at}: a pointer to bytes
     fragments: Mapping[str, str] = field(default_factory=dict)  # what tensor cores do -> template (wmma.py)
     fragments_head: str = ""
     packed: str = ""  # a vector type that any element address is good for: {type}, {n}

@@ -5,7 +5,7 @@ main_C[(3, 4, 1), (4, 4, 1)](A, B, C)     ->     main_C<<<dim3(3, 4, 1), dim3(4,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...core import dtype as dt
@@ -13,6 +13,7 @@ from ...core.node import Alloc, Attr, Buffer, Call, Evaluate, For, If, LetStmt, 
 from ...core.program import Function, Program
 from ...core.text import show_program
 from ...core.walk import constant
+from ..gpu.limits import dynamic_bytes
 from .dialect import Dialect
 from .printer import CPrinter, ascii_name
 
@@ -23,9 +24,10 @@ def comments(host: Function) -> list[str]:
     return ["// The host:  kernel[blocks, threads of a block](arguments)", *[f"//     {x}" for x in text.splitlines()]]
 
 
-def cuda(host: Function, d: Dialect) -> list[str]:
+def cuda(host: Function, kernels: Sequence[Function], d: Dialect) -> list[str]:
     """The host's function in CUDA C++; its pointers are those of the device."""
     p = CPrinter(d)
+    p.asked = {fn.name: n for fn in kernels if (n := dynamic_bytes(fn, d.static_shared))}
     p.depth = 1
     params = []
     for x in (*host.params, *host.sizes):
@@ -87,7 +89,11 @@ def _evaluate(p: CPrinter, s: Evaluate) -> None:
     sizes = [p.index(x) for x in e.args[:6]]
     grid, block = (f"dim3({', '.join(part)})" for part in (sizes[:3], sizes[3:]))
     arguments = [p.names(x) if x.dtype == "handle" else p.value(x) for x in e.args[6:]]
-    p.emit(f"{ascii_name(e.name)}<<<{grid}, {block}>>>({', '.join(arguments)});")
+    name, asked = ascii_name(e.name), p.asked.get(e.name)
+    if asked:
+        p.emit(f"cudaFuncSetAttribute({name}, cudaFuncAttributeMaxDynamicSharedMemorySize, {asked});")
+    shape = f"{grid}, {block}, {asked}" if asked else f"{grid}, {block}"
+    p.emit(f"{name}<<<{shape}>>>({', '.join(arguments)});")
 
 
 def _seq(p: CPrinter, s: Seq) -> None:

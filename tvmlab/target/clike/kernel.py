@@ -12,6 +12,7 @@ from ...core.program import Function
 from ...core.threads import BLOCK
 from ...core.walk import constant, walk
 from ..gpu.code import Site, written
+from ..gpu.limits import dynamic_bytes, shared_layout
 from .checked import Watch
 from .dialect import Dialect
 from .printer import CPrinter, ascii_name
@@ -71,7 +72,7 @@ def _params(p: CPrinter, fn: Function, sites: list[Site] | None) -> list[str]:
     stored = written(fn)
     read = {x.buffer.data for x in body if type(x) is Load}
     p.wide = {x.buffer.data for x in body if type(x) in (Load, Store) and type(x.indices[0]) is Ramp}  # type: ignore[attr-defined]
-    p.tiled = {x.args[5].args[0] for x in body if fragments.is_call(x) and len(x.args) > 6 and x.name != "mma_sync"}  # type: ignore[attr-defined]
+    p.tiled = fragments.memory(fn.body)
     made = []
     for i, x in enumerate(fn.params):
         if isinstance(x, Buffer):
@@ -104,9 +105,19 @@ def _indices(p: CPrinter, fn: Function, launch: dict[str, Expr]) -> None:
 
 def _shared(p: CPrinter, fn: Function) -> None:
     """All shared memory of the kernel, which a block has at once."""
+    if dynamic_bytes(fn, p.d.static_shared):
+        return _dynamic(p, fn)
     found = [x.buffer for x in walk(fn.body) if isinstance(x, Alloc) and x.buffer.scope == "shared"]
     for b in found:
         p.emit(p.d.shared.format(type=p.memory_type(b), name=p.names(b), size=p.size(b), align=p.alignment(b)))
+
+
+def _dynamic(p: CPrinter, fn: Function) -> None:
+    """More than a kernel may declare: one piece of memory, whose size the launch says, and in it the arrays."""
+    whole = p.names(Var("shared_memory"))
+    p.emit(p.d.dynamic_shared.format(name=whole))
+    for b, at in shared_layout(fn):
+        p.emit(p.d.dynamic_array.format(type=p.memory_type(b), name=p.names(b), at=f"{whole} + {at}" if at else whole))
 
 
 def _bounds(d: Dialect, launch: dict[str, Expr]) -> str:

@@ -76,6 +76,7 @@ class CPrinter:
         self.tiled: set[Any] = set()  # handles of memory that tiles are copied from or to
         self.tiles: dict[Any, tuple[str, ...]] = {}  # handle of a fragment -> what its note says
         self.watch: Watch | None = None  # checks indices, where that is asked for
+        self.asked: dict[str, int] = {}  # kernel -> bytes of shared memory that its launch asks for
         self.exchanged = False  # may threads of a block see each other's global writes?
 
     # ------------------------------------------------------------ expressions

@@ -84,6 +84,9 @@ DIALECT = Dialect(
     scalar="const {type} {name}",
     shared="__shared__ {align}{type} {name}[{size}];",
     align="__align__(16)",
+    static_shared=48 << 10,
+    dynamic_shared="extern __shared__ __align__(32) unsigned char {name}[];",
+    dynamic_array="{type}* const {name} = reinterpret_cast<{type}*>({at});",
     fragments={
         "declare": "nvcuda::wmma::fragment<nvcuda::wmma::{role}, {m}, {n}, {k}, {type}{layout}> {name}[{count}];",
         "align": "__align__(32)",
@@ -124,11 +127,14 @@ TARGET = TargetKind(
     about="CUDA C++: to read, to compile elsewhere, and to run where there is a GPU",
     source=source,
     compile=compile,
-    passes=("infer_fragment", "warp_memory", "allreduce_shuffle", "allreduce_tree", "split_host_device"),
+    passes=(
+        "untag_shared", "infer_fragment", "warp_memory", "allreduce_shuffle", "allreduce_tree", "split_host_device",
+    ),
     leaves_out=KERNELS,
     threads=True,
     model="sm_80",
     device="cuda",
     checks=True,
+    asks=True,
     title="CUDA C++",
 )

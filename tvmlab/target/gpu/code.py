@@ -14,7 +14,7 @@ from ...core.node import Buffer, Call, For, Store
 from ...core.program import Function, Program, loop_name
 from ...core.walk import rewrite, walk
 from ..base import Compiled
-from .limits import shared_bytes
+from .limits import dynamic_bytes, shared_bytes
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,15 @@ class Param:
 
 @dataclass(frozen=True)
 class Kernel:
-    """`shared`: bytes of shared memory that a block takes; None where that is not known. `loops`: (thread tag, the loop
+    """`shared`: bytes of shared memory that a block takes; None where that is not known. `asked`: so many of them are
+    asked for at the launch. `loops`: (thread tag, the loop
     that is bound to it, as a person knows it)."""
 
     name: str
     params: tuple[Param, ...]
     shared: int | None = None
     loops: tuple[tuple[str, str], ...] = ()
+    asked: int = 0
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(p.name for p in self.params)})"
@@ -113,15 +115,16 @@ Command = Allocate | Free | Launch
 # ---------------------------------------------------------------- from a program
 
 
-def kernel_of(fn: Function, name: str = "") -> Kernel:
-    """The plain data of a kernel function. `name`: in the generated text, if it is not the function's."""
+def kernel_of(fn: Function, name: str = "", static: int = 0) -> Kernel:
+    """The plain data of a kernel function. `name`: in the generated text, if it is not the function's. `static`: with
+    more bytes of shared memory than that it is asked for at the launch."""
     found = written(fn)
     params = tuple(
         Param(p.name, p.dtype, True, p.data in found) if isinstance(p, Buffer) else Param(p.name, p.dtype)
         for p in fn.params
     )
     bound = {s.thread: loop_name(s) for s in reversed([*walk(fn.body)]) if isinstance(s, For) and s.kind == "thread"}
-    return Kernel(name or fn.name, params, _shared_bytes(fn), tuple(bound.items()))
+    return Kernel(name or fn.name, params, _shared_bytes(fn), tuple(bound.items()), dynamic_bytes(fn, static))
 
 
 def written(fn: Function) -> set[Any]:
@@ -140,11 +143,12 @@ def _shared_bytes(fn: Function) -> int | None:
 
 
 def device_code(
-    program: Program, language: str, source: str, names: Mapping[str, str] | None = None, **more: Any
-) -> DeviceCode:
+    program: Program, language: str, source: str, names: Mapping[str, str] | None = None, static: int = 0,
+    **more: Any,
+) -> DeviceCode:  # fmt: skip
     """The device code of a split program. `names`: kernels that are called otherwise in the source."""
     known = names or {}
-    kernels = tuple(kernel_of(f, known.get(f.name, "")) for f in program.functions[1:])
+    kernels = tuple(kernel_of(f, known.get(f.name, ""), static) for f in program.functions[1:])
     return DeviceCode(language, source, kernels, **more)
 
 

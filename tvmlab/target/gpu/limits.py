@@ -16,6 +16,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core import dtype as dt
+from ...core import fragments
 from ...core.error import BuildError, MissingName
 from ...core.node import Alloc, Buffer, Const, Expr, For, Load, Ramp, Store
 from ...core.program import Function, Program, loop_name
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 KIB = 1024
 WIDE = 16  # bytes: where an array begins that vectors are read from; any other begins where its elements may
+TILED = 32  # likewise, that tensor cores read
 
 
 @dataclass(frozen=True)
@@ -108,9 +110,13 @@ def get(name: str) -> Model:
 
 
 def of(target: Target) -> Model:
-    """The model whose limits hold for a target. Its -max_num_threads are fewer than there are, or any number where
-    nothing is known of the device."""
+    """The model whose limits hold for a target; all of its shared memory, where the target asks the driver for it.
+
+    Its -max_num_threads are fewer than there are, or any number where nothing is known of the device.
+    """
     model, threads = get(target.device_model), target.max_num_threads
+    if target.kind.asks:
+        model = replace(model, shared=model.shared_most)
     if not threads or (threads >= model.threads and model.name != UNKNOWN):
         return model
     block = (threads, threads, threads) if model.name == UNKNOWN else model.block
@@ -133,9 +139,10 @@ def shared_layout(kernel: Function) -> list[tuple[Buffer, int]]:
     What is read no more is not written over: `reuse_storage` has let buffers take over the memory of others before.
     """
     vectors = {x.buffer.data for x in walk(kernel.body) if type(x) in (Load, Store) and type(x.indices[0]) is Ramp}  # type: ignore[attr-defined]
+    tiled = fragments.memory(kernel.body)
     at, found = 0, []
     for b in _shared(kernel):
-        align = WIDE if b.data in vectors else dt.size(b.dtype)
+        align = TILED if b.data in tiled else WIDE if b.data in vectors else dt.size(b.dtype)
         at = -(-at // align) * align
         found.append((b, at))
         at += _bytes(kernel, b)
@@ -149,6 +156,17 @@ def shared_bytes(kernel: Function) -> int:
         return 0
     last, at = layout[-1]
     return at + _bytes(kernel, last)
+
+
+def dynamic_bytes(kernel: Function, static: int) -> int:
+    """Shared memory that is asked for at the launch: all of a kernel's that takes more than `static` bytes."""
+    if not static:
+        return 0
+    try:
+        total = shared_bytes(kernel)
+    except BuildError:  # where a size is not known its printer refuses it
+        return 0
+    return total if total > static else 0
 
 
 def _shared(kernel: Function) -> list[Buffer]:

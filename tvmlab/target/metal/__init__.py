@@ -78,7 +78,9 @@ TARGET = TargetKind(
     about="Metal kernels to read, and to compile on a Mac",
     source=source,
     compile=compile,
-    passes=("emulate_fragments", "warp_memory", "block_barriers", "allreduce_tree", "split_host_device"),
+    passes=(
+        "untag_shared", "emulate_fragments", "warp_memory", "block_barriers", "allreduce_tree", "split_host_device",
+    ),
     leaves_out=KERNELS,
     threads=True,
     model="apple",

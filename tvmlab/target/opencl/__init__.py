@@ -86,7 +86,7 @@ TARGET = TargetKind(
     source=source,
     compile=compile,
     passes=(
-        "emulate_fragments", "warp_memory", "block_barriers", "allreduce_tree", "split_host_device",
+        "untag_shared", "emulate_fragments", "warp_memory", "block_barriers", "allreduce_tree", "split_host_device",
         "close_barrier_loops",
     ),
     leaves_out=KERNELS,
