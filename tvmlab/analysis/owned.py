@@ -224,7 +224,7 @@ def _together(parts: Sequence[Owned]) -> Owned:
     inside = np.all((index >= 0) & (index < np.array(first.shape, np.int64)), axis=1)
     index, who = index[inside], who[inside]
     flat = np.ravel_multi_index(tuple(index.T), first.shape) if first.shape else np.zeros(len(index), np.int64)
-    order = np.lexsort((who, flat))
+    order = np.argsort(flat * (int(who.max(initial=0)) + 1) + who, kind="stable")  # as lexsort, in half its time
     flat, who, index = flat[order], who[order], index[order]
     new = np.ones(len(flat), bool)
     new[1:] = flat[1:] != flat[:-1]

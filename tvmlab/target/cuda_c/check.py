@@ -43,6 +43,11 @@ def check(text: str, arch: str = "sm_90", strict: bool = False) -> dict[str, Usa
     return usage(_log(text, arch, strict))
 
 
+def job(text: str, arch: str, report: Any) -> dict[str, Usage]:
+    """The same, in a process of its own (`runtime/worker.py`)."""
+    return check(text, arch)
+
+
 def _log(text: str, arch: str, strict: bool) -> str:
     from cuda.core import Program, ProgramOptions
 
