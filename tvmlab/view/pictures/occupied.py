@@ -178,7 +178,7 @@ def said(full: Occupancy, model: Model) -> str:
 
 # ---------------------------------------------------------------- drawn
 
-LETTERS = 70  # of a line
+LETTERS = 76  # of a line
 LINE, BAR, LEFT = 14.0, 128.0, 120.0
 
 

@@ -92,7 +92,8 @@ def _kernels(found: list[Kernel], subject: Subject) -> Picture:
     made = _picture(_drawn(found, at, report), [], _title(found[at], choosing.notes), HEAD)
     rows = [(row, id) for n, k in enumerate(found) for row, id in _rows(k, n)]
     made["table"]["rows"], made["table"]["ids"] = [row for row, _ in rows], [id for _, id in rows]
-    made["params"], made["note"] = choosing.params, "; ".join(choosing.notes)
+    made["params"] = sorted(choosing.params, key=lambda p: p["name"] == "device")  # what is changed least comes last
+    made["note"] = "; ".join(choosing.notes)
     return made
 
 
