@@ -8,6 +8,7 @@ from tests.pure.passes.test_split_host_device import chain
 from tvmlab import kernels, te
 from tvmlab.core.error import BuildError
 from tvmlab.kernels import matmul, matmul_f16
+from tvmlab.lab.requests import answer
 from tvmlab.target.cuda_c import check
 
 needs_nvrtc = pytest.mark.skipif(bool(check.missing()), reason=f"no NVRTC: {check.missing()}")
@@ -92,3 +93,26 @@ def test_a_text_target_is_read_and_exported_not_called(tmp_path):
             module.export(tmp_path / "k.txt")
     with pytest.raises(BuildError, match="^metal is text: "):
         module(*[np.zeros((64, 64), "float32") for _ in range(3)])
+
+
+@needs_nvrtc
+def test_a_lab_finds_it_out_by_itself():
+    """The picture is there at once; what the compiler says follows, and views are told."""
+    from time import monotonic, sleep
+
+    lab = tvmlab.Lab(*matmul.gpu(m=256, n=256, k=256), target="cuda_c -arch=sm_90")
+    ask = {"seq": 1, "kind": "picture", "what": "parallel"}
+    try:
+        line = answer(lab, ask)["data"]["table"]["rows"][2][0]
+        assert line == "ptxas, sm_90: not known; it compiles the kernels now"
+        until = monotonic() + 120
+        while lab.news == 0 and monotonic() < until:
+            sleep(0.05)
+        (found,) = tvmlab.resources(*matmul.gpu(m=256, n=256, k=256), "sm_90")
+        assert answer(lab, ask)["data"]["table"]["rows"][2][0] == (
+            f"ptxas, sm_90: {found.blocks} blocks, {found.warps} of 64 warps ({100 * found.occupancy:.0f} %), limited "
+            f"by {found.limit}; {found.registers} registers a thread, 8 KiB of shared memory, no spills"
+        )
+        assert "registers a thread" in repr(lab.picture("parallel"))
+    finally:
+        lab.close()

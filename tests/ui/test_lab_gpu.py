@@ -27,7 +27,7 @@ def test_loops_texts_and_picture(book, page):
         page.shows(text)
     book.screenshot("gpu-source-light", ".jp-Notebook .tvl")
     page.pane("pictures").get_by_role("tab", name="Parallel").click()
-    page.pane("pictures").locator("svg", has_text="first block, by warps").wait_for()
+    page.pane("pictures").locator("svg", has_text="block 0, 0, by warps").wait_for()
     assert book.axe(".tvl") == []
     book.screenshot("gpu-parallel-light", ".jp-Notebook .tvl")
 
@@ -36,3 +36,46 @@ def test_a_run_on_opencl(book, page):
     page.run()
     page.says("right")
     book.screenshot("gpu-run-light", ".jp-Notebook .tvl")
+
+
+def test_a_block_a_warp_and_a_lane_are_chosen(book, page):
+    """By keyboard in the fields, by mouse in the maps; kept while a step is taken; what is not there is said."""
+    pictures = page.pane("pictures")
+    pictures.get_by_role("tab", name="Parallel").click()
+    drawn = pictures.locator(".tvl-drawing svg")
+    fields = pictures.get_by_role("group", name="What to look at")
+    fields.get_by_role("textbox", name="block y").focus()
+    book.page.keyboard.press("ArrowUp")
+    drawn.get_by_text("block 0, 1, by warps").wait_for()
+    drawn.locator('[data-id="?warp=2"]').first.click()
+    drawn.get_by_text("accesses of warp 2 of block 0, 1").wait_for()
+    drawn.locator('[data-id="?lane=7"]').first.click()
+    drawn.get_by_text("its lane 7 computes C").wait_for()
+    assert book.evaluate_in_kernel("lab.looked") == {"parallel": {"by": 1, "warp": 2, "lane": 7}}
+    assert book.axe(".tvl") == []
+    book.screenshot("gpu-chosen-light", ".jp-Notebook .tvl")
+    book.theme("JupyterLab Dark")
+    assert book.axe(".tvl") == []
+    book.screenshot("gpu-chosen-dark", ".jp-Notebook .tvl")
+    book.theme("JupyterLab Light")
+    fields.get_by_role("textbox", name="block y").fill("9")
+    pictures.get_by_text("block y 9 is not there (0 to 1 are): 1 is shown").wait_for()
+    page.choose("C.local.k.inner")
+    page.take("unroll")
+    page.says("Step")
+    drawn.get_by_text("accesses of warp 2 of block 0, 1").wait_for()
+
+
+def test_what_the_compiler_says_comes_by_itself(book, page):
+    from tvmlab.target.cuda_c import check
+
+    pictures = page.pane("pictures")
+    pictures.get_by_role("tab", name="Parallel").click()
+    drawn = pictures.locator(".tvl-drawing svg")
+    drawn.get_by_text("the driver of the device compiles the kernel").wait_for()
+    book.evaluate_in_kernel("setattr(lab, 'target', 'cuda_c -arch=sm_90') or lab._changed()")
+    drawn.get_by_text("predicted, sm_90").wait_for()
+    drawn.get_by_text("pip install" if check.missing() else "registers a thread, 8 KiB").wait_for()
+    book.screenshot("gpu-compiled-light", ".jp-Notebook .tvl")
+    pictures.get_by_role("combobox", name="device").select_option("sm_80")
+    drawn.get_by_text("ptxas, sm_80").wait_for()

@@ -97,7 +97,7 @@ def launch(kernel: For, sizes: Mapping[Any, int] | None = None) -> dict[str, int
     found: dict[str, int] = {}
     for loop in walk(kernel):
         if isinstance(loop, For) and loop.kind == "thread":
-            n = int(_value(loop.extent, values))
+            n = int(value(loop.extent, values))
             found[loop.thread] = max(n, found.get(loop.thread, 0))
     return {tag: found[tag] for tag in LAUNCH if tag in found}
 
@@ -199,7 +199,7 @@ class _Walk:
     def known(self, e: Expr) -> Any:
         """The value, or None."""
         try:
-            return _value(e, self.values)
+            return value(e, self.values)
         except Unknown:
             return None
 
@@ -277,18 +277,18 @@ def degree(offsets: Sequence[int], width: int) -> int:
 
 def _place(b: Buffer, indices: Sequence[Expr], values: Values) -> Any:
     """Elements from the buffer's first; compact row-major where it has no strides."""
-    total: Any = 0 if b.offset is None else _value(b.offset, values)
+    total: Any = 0 if b.offset is None else value(b.offset, values)
     strides = b.strides
     step: Any = 1
     for k in reversed(range(len(indices))):
-        n = _value(strides[k], values) if strides is not None else step
-        total = total + _value(indices[k], values) * n
-        step = step * _value(b.shape[k], values) if strides is None else step
+        n = value(strides[k], values) if strides is not None else step
+        total = total + value(indices[k], values) * n
+        step = step * value(b.shape[k], values) if strides is None else step
     return total
 
 
-def _value(e: Any, values: Values) -> Any:
-    """The number that an expression over integers is, for all lanes or for each."""
+def value(e: Any, values: Values) -> Any:
+    """The number that an expression over integers is, for all lanes or for each: NumPy arrays come out as arrays."""
     if isinstance(e, Const):
         return e.value
     if isinstance(e, Var):
@@ -297,23 +297,23 @@ def _value(e: Any, values: Values) -> Any:
             raise Unknown(e.name)
         return found
     if isinstance(e, Cast) and (dt.is_int(e.dtype) or dt.is_bool(e.dtype)):
-        return _value(e.value, values)
+        return value(e.value, values)
     if isinstance(e, Bin):
-        return _binary(e.op, _value(e.a, values), _value(e.b, values))
+        return _binary(e.op, value(e.a, values), value(e.b, values))
     if isinstance(e, Not):
-        return np.logical_not(_value(e.a, values))
+        return np.logical_not(value(e.a, values))
     if isinstance(e, (Select, Call)):
         return _chosen(e, values)
-    raise Unknown(type(e).__name__)
+    raise Unknown(e.buffer.name if isinstance(e, Load) else type(e).__name__)
 
 
 def _chosen(e: Any, values: Values) -> Any:
     if isinstance(e, Call) and e.name == "likely":
-        return _value(e.args[0], values)
+        return value(e.args[0], values)
     if isinstance(e, Call) and e.name != "if_then_else":
         raise Unknown(e.name)
     cond, a, b = (e.cond, e.then, e.other) if isinstance(e, Select) else e.args
-    return np.where(_value(cond, values), _value(a, values), _value(b, values))
+    return np.where(value(cond, values), value(a, values), value(b, values))
 
 
 ARRAYS = {"and": np.logical_and, "or": np.logical_or, "min": np.minimum, "max": np.maximum}
@@ -327,4 +327,4 @@ def _binary(op: str, a: Any, b: Any) -> Any:
     return FOLD[op](a, b)
 
 
-__all__ = ["Access", "Unknown", "Warp", "degree", "kernels", "launch", "threads", "warp"]
+__all__ = ["Access", "Unknown", "Values", "Warp", "degree", "kernels", "launch", "threads", "value", "warp"]

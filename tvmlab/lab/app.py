@@ -11,6 +11,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -29,6 +30,7 @@ from ..view.runs import OVER, ended
 from ..view.shown import Shown
 from . import comparing, garbage, magic, panel, requests, saving, selecting, settings, workloads
 from .choices import Choice, Choices
+from .compiled import Compiled
 from .heading import heading
 from .later import Later
 from .runs import COMPARE, Runs
@@ -79,6 +81,9 @@ class Lab:
         if self.starts:
             self.workload, self.kernel = FIRST["name"], FIRST
         self.runs = self._made_runs()
+        self.compiled = self._made_compiled()
+        self.looked: dict[str, dict[str, Any]] = {}  # what a person looks at in pictures, by their kind
+        self.news = 0  # how often pictures have shown something else without a step
         self.choices = Choices()
         self._open(Document.of(schedule), args)
         self.selection = selecting.first(self.schedule.state)
@@ -91,6 +96,13 @@ class Lab:
         made = Runs(changed=lambda: lab.later.soon(lab._runs_changed) if (lab := me()) is not None else None)
         weakref.finalize(self, made.close_soon).atexit = False
         made.usual(**settings.of_runs())
+        return made
+
+    def _made_compiled(self) -> Compiled:
+        """Likewise."""
+        me = weakref.ref(self)
+        made = Compiled(lambda: lab.later.soon(lab._looks_new) if (lab := me()) is not None else None)
+        weakref.finalize(self, made.close_soon).atexit = False
         return made
 
     def settle(self) -> None:
@@ -161,6 +173,16 @@ class Lab:
             raise LabError("no-such-loop", f"there is no loop or stage {unknown[0]!r} here", legal=sorted(there))
         self.selection = list(ids)
         self._changed()
+
+    def look(self, kind: str, **values: Any) -> None:
+        """What to look at in a picture from now on: `lab.look("parallel", bx=3, warp=2)`. The choice is kept."""
+        self.looked[kind] = {**self.looked.get(kind, {}), **selecting.looked(kind, values)}
+        self._looks_new()
+
+    def _looks_new(self) -> None:
+        """Pictures have something else to show."""
+        self.news += 1
+        self.screen.looks_new()
 
     @property
     def frame(self) -> payload.Frame:
@@ -366,15 +388,23 @@ class Lab:
             "story": story.story(self.document),
         }  # fmt: skip
 
-    def picture(self, kind: str = "graph") -> Shown:
-        """One of the lab's pictures, as a cell shows it: graph, relations, metrics, roofline."""
-        return Shown(pictures.picture(kind, self.subject()))
+    def picture(self, kind: str = "graph", **looked: Any) -> Shown:
+        """One of the lab's pictures, as a cell shows it: graph, relations, metrics, roofline, parallel.
 
-    def subject(self) -> pictures.Subject:
-        """What pictures are of."""
+        `looked`: what to look at in it this once, `lab.picture("parallel", bx=3, by=1, warp=2, lane=5)`.
+        """
+        found = self.subject(kind)
+        chosen = {**found.looked, **selecting.looked(kind, looked)}
+        return Shown(pictures.picture(kind, replace(found, looked=chosen)))
+
+    def subject(self, kind: str = "", live: bool = False) -> pictures.Subject:
+        """What pictures (of that kind) are of. `live`: somebody looks at them; what is not known yet is found out."""
         trace = self.schedule.trace
         before = self.document.trace_at(self.step - 1) if self.step else None
-        return pictures.Subject(trace, self.machine, before, tuple(self.selection), tuple(self._points()))
+        return pictures.Subject(
+            trace, self.machine, before, tuple(self.selection), tuple(self._points()), self.target,
+            self.looked.get(kind, {}), self.compiled.used if live else self.compiled.known,
+        )  # fmt: skip
 
     def _points(self) -> Iterator[pictures.Point]:
         measured = self.seconds()
@@ -388,7 +418,7 @@ class Lab:
 
     def saved(self) -> payload.Document:
         """The lab as data: what `save` writes, the still copy holds and an exported page shows."""
-        drawn = [pictures.picture(kind["value"], self.subject()) for kind in pictures.kinds()]
+        drawn = [pictures.picture(kind["value"], self.subject(kind["value"])) for kind in pictures.kinds()]
         found: payload.Document = {
             "schema": payload.SCHEMA, "state": self.state(), "pictures": drawn,
             "sources": [sources.source(self.schedule.trace, "numba")],
@@ -449,6 +479,7 @@ class Lab:
         self._unobserve()
         self.later.close()
         self.runs.close()
+        self.compiled.close()
         self.screen.leave()
         LABS.pop(self.id, None)
 

@@ -26,7 +26,7 @@ def heading(lab: Any) -> payload.Head:
         **head.said(lab.schedule.trace, variable, parked, lab.workload),
         "target": lab.target, "targets": targets(), "machine": lab.machine.name, "machines": machines(),
         "time": time, "spread": spread, "times_naive": times_naive,
-        "busy": "", "start": lab.starts, "given": lab.document.given,
+        "busy": "", "start": lab.starts, "looked": lab.news, "given": lab.document.given,
     }  # fmt: skip
 
 

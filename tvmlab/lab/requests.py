@@ -20,7 +20,7 @@ from ..face.verdict import ILLEGAL, UNKNOWN, judge
 from ..view import actions, acts, diff, drops, frame, passes, pictures, preview, sources, steps
 from ..view.card import card
 from ..view.payload import Reply, Request
-from . import settings, typed, workloads
+from . import selecting, settings, typed, workloads
 
 Handler = Callable[[Any, Any], Any]
 HANDLERS: dict[str, Handler] = {}
@@ -244,6 +244,12 @@ def choose_machine(lab: Any, request: Request) -> None:
         lab.machine = machine.get(request["what"])
 
 
+@handles("look")
+def look_at(lab: Any, request: Request) -> None:
+    """In the picture `what`, at these `values`: numbers, or text as an address has them."""
+    lab.look(request["what"], **selecting.looked(request["what"], request["values"]))
+
+
 @handles("start")
 def start(lab: Any, request: Request) -> None:
     """A workload of the catalogue (`what`, `values`), or a typed expression (`text`)."""
@@ -307,8 +313,8 @@ def show_passes(lab: Any, request: Request) -> Any:
 def picture(lab: Any, request: Request) -> Any:
     """The picture of one kind; without one, the kinds there are."""
     if not request.get("what"):
-        return [{"kind": k["value"], "label": k["label"]} for k in pictures.kinds()]
-    return pictures.picture(request["what"], lab.subject())
+        return [{"kind": k["value"], "label": k["label"], **pictures.about(k["value"])} for k in pictures.kinds()]
+    return pictures.picture(request["what"], lab.subject(request["what"], live=True))
 
 
 @handles("drawer")

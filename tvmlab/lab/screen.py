@@ -74,6 +74,13 @@ class Screen:
             self.widget.message = self.lab.said
         self.lab.later("still", QUIET, self.snapshot)
 
+    def looks_new(self) -> None:
+        """Pictures are asked for anew."""
+        if self.widget is None:
+            return
+        self.widget.head = self.lab.head()
+        self.lab.later("still", QUIET, self.snapshot)
+
     def typed(self, trace: Trace | None) -> None:
         """Show what is being typed in the cell above, as far as it goes; None: what is."""
         if trace is None or self.widget is None:

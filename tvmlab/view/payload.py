@@ -286,16 +286,21 @@ class Table(TypedDict):
     title: str
     head: list[str]
     rows: list[list[str]]
-    ids: NotRequired[list[str]]  # a loop or stage per row: click selects
+    ids: NotRequired[list[str]]  # a loop or stage per row: click selects; "?name=value" as in a Picture
 
 
 class Picture(TypedDict):
+    """What can be chosen in it are its `params`; an element whose data-id is "?name=value" chooses, by the request
+    "look". `note`: what was chosen and is not there."""
+
     kind: str  # graph, relations, metrics, roofline, parallel
     svg: str  # elements with data-id select
     table: Table
     about: str  # three sentences
     how: How
     dot: NotRequired[str]
+    params: NotRequired[list[Param]]
+    note: NotRequired[str]
 
 
 # ---------------------------------------------------------------- running
@@ -436,6 +441,7 @@ class Head(TypedDict):
     program: str  # imports, expression and steps: runs in a fresh kernel
     busy: str  # what the kernel is doing, or ""
     start: bool  # nothing was chosen yet: the workload drawer opens
+    looked: int  # grows when a picture shows something else, without a step
     given: str  # lab loaded from an older or newer document: what was kept and what was skipped
 
 
@@ -537,7 +543,7 @@ class Request(TypedDict):
     kind: Literal[
         # acting; the answer is in the traits
         "apply", "undo", "redo", "jump", "edit", "delete", "move", "rename", "note", "branch", "switch", "retry",
-        "select", "target", "machine", "start",
+        "select", "target", "machine", "start", "look",
         # looking; the answer is the reply
         "preview", "verdict", "frame", "source", "passes", "picture", "drawer", "typed", "explain", "document",
         # running

@@ -230,6 +230,8 @@ export interface Picture {
   about: string;
   how: "" | "measured" | "modelled" | "simulated";
   dot?: string;
+  params?: Param[];
+  note?: string;
 }
 
 export interface Wrong {
@@ -358,6 +360,7 @@ export interface Head {
   program: string;
   busy: string;
   start: boolean;
+  looked: number;
   given: string;
 }
 
@@ -431,7 +434,7 @@ export interface Pointer {
 
 export interface Request {
   seq: number;
-  kind: "apply" | "undo" | "redo" | "jump" | "edit" | "delete" | "move" | "rename" | "note" | "branch" | "switch" | "retry" | "select" | "target" | "machine" | "start" | "preview" | "verdict" | "frame" | "source" | "passes" | "picture" | "drawer" | "typed" | "explain" | "document" | "run" | "cancel" | "pin" | "compare" | "ablate" | "options";
+  kind: "apply" | "undo" | "redo" | "jump" | "edit" | "delete" | "move" | "rename" | "note" | "branch" | "switch" | "retry" | "select" | "target" | "machine" | "start" | "look" | "preview" | "verdict" | "frame" | "source" | "passes" | "picture" | "drawer" | "typed" | "explain" | "document" | "run" | "cancel" | "pin" | "compare" | "ablate" | "options";
   act?: Act;
   ids?: string[];
   step?: string;

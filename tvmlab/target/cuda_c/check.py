@@ -45,6 +45,11 @@ def check(text: str, arch: str = "sm_90", strict: bool = False) -> dict[str, Usa
     return usage(log.getvalue())
 
 
+def job(text: str, arch: str, report: Any) -> dict[str, Usage]:
+    """The same, in a process of its own (`runtime/worker.py`)."""
+    return check(text, arch)
+
+
 def machine_code(text: str, arch: str, strict: bool = False, log: Any = None, **more: Any) -> Any:
     """The text compiled, as cuda.core's ObjectCode. `more`: other options of the compiler."""
     from cuda.core import Program, ProgramOptions

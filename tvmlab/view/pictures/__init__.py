@@ -6,7 +6,8 @@ Colours are classes (see `svg.py`): a lab gives them its theme, anywhere else th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
@@ -30,17 +31,30 @@ class Point:
 
 @dataclass(frozen=True)
 class Subject:
-    """What a picture is of. `before`: the schedule before the last step, to show what that changed."""
+    """What a picture is of. `before`: the schedule before the last step, to show what that changed.
+
+    `looked`: what a person chose to look at in this picture. `used(text, arch)`: what the compiler says of kernels, or
+    why that is not known (yet).
+    """
 
     trace: Trace
     machine: Machine
     before: Trace | None = None
     selection: tuple[str, ...] = ()
     points: tuple[Point, ...] = ()
+    target: str = ""
+    looked: Mapping[str, Any] = field(default_factory=dict)
+    used: Callable[[str, str], Any] | None = None
 
 
 def kinds() -> list[Choice]:
     return [{"value": k, "label": _module(k).LABEL} for k in KINDS]
+
+
+def about(kind: str) -> dict[str, str]:
+    """What it shows, in words, where not only the picture itself says that."""
+    found = getattr(_module(kind), "ABOUT", "")
+    return {"about": found} if found else {}
 
 
 def picture(kind: str, subject: Subject) -> Picture:
@@ -49,6 +63,12 @@ def picture(kind: str, subject: Subject) -> Picture:
         raise MissingName("no-such-picture", f"there is no picture {kind!r}", legal=list(KINDS))
     drawn: Picture = _module(kind).draw(subject)
     return drawn
+
+
+def look(kind: str) -> dict[str, type]:
+    """What can be chosen to look at in the pictures of this kind: its name, and of what kind the value is."""
+    found: dict[str, type] = getattr(_module(kind), "LOOK", {}) if kind in KINDS else {}
+    return found
 
 
 def _module(kind: str) -> Any:

@@ -16,7 +16,8 @@ LABEL = "Metrics"
 ABOUT = (
     "One bar per loop: the distinct bytes that its body touches while the loop runs once (its footprint), on a "
     "scale of powers of two. The lines are the caches of the machine: where a bar ends left of a line, the data stays "
-    "in that cache from one iteration of the loop around it to the next."
+    "in that cache from one iteration of the loop around it to the next. The lab draws a thin bar under each: the "
+    "bytes that are loaded and stored meanwhile. Nothing was run."
 )
 LEFT, RIGHT, TOP, BAR, GAP = 130.0, 90.0, 34.0, 16.0, 8.0
 WIDTH = 560.0

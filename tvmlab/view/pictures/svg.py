@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable
 from html import escape
 
-COLOURS = {  # readable on white and on black
+COLOURS = {  # readable on white and on black; paper: on the others
     "ink": "#64748b", "quiet": "#80868b", "line": "#94a3b8", "accent": "#3f87d9", "new": "#d0702a", "good": "#3d9950",
-    "bad": "#d9534f",
+    "bad": "#d9534f", "paper": "#ffffff",
 }  # fmt: skip
 CODES = {name: f"#0001{n:02x}" for n, name in enumerate(COLOURS)}  # how a colour is named in DOT
 FONT = "Verdana,DejaVu Sans,Arial,Helvetica,sans-serif"
@@ -78,6 +78,22 @@ class Svg:
             f'<rect class="tv-f-{colour}" fill="{COLOURS[colour]}" x="{x:.1f}" y="{y:.1f}" width="{max(width, 1):.1f}"'
             f' height="{height:.1f}" rx="2">{inside}</rect>',
             name,
+        )
+
+    def boxes(
+        self, found: Iterable[tuple[float, float, float, float]], colour: str, hint: str = "", name: str = ""
+    ) -> None:
+        """Rectangles (x, y, width, height) of one colour, as one shape; "": there only to be clicked."""
+        drawn = "".join(f"M{x:.4g} {y:.5g}h{w:.4g}v{h:.4g}h{-w:.4g}z" for x, y, w, h in found)
+        inside = f"<title>{escape(hint)}</title>" if hint else ""
+        paint = f'class="tv-f-{colour}" fill="{COLOURS[colour]}"' if colour else 'fill-opacity="0"'
+        self._mark(f'<path {paint} d="{drawn}">{inside}</path>', name)
+
+    def lines(self, found: Iterable[tuple[float, float, float, float]], colour: str = "line", wide: float = 1) -> None:
+        """Lines from (x, y) to (x, y) of one colour, as one shape."""
+        drawn = "".join(f"M{a:.4g} {b:.5g}L{x:.4g} {y:.5g}" for a, b, x, y in found)
+        self.parts.append(
+            f'<path class="tv-s-{colour}" fill="none" stroke="{COLOURS[colour]}" stroke-width="{wide:g}" d="{drawn}"/>'
         )
 
     def dot(self, x: float, y: float, colour: str, full: bool, hint: str = "", radius: float = 5) -> None:

@@ -36,6 +36,22 @@ test("metrics are drawn from the frame, without a request", async () => {
   expect(lab.asked("picture")).toHaveLength(before);
 });
 
+test("what a picture is to show is chosen in its fields and by a click", async () => {
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><g data-id="?warp=2"><path d="M0 0h9"/></g></svg>`;
+  const params = [{ name: "warp", label: "warp", kind: "int", value: 1, choices: [], least: 0, most: 7 }];
+  const note = "warp 9 is not there: 1 is shown";
+  lab = await openLab({
+    picture: ({ what }) => (what ? { ...documentOf().pictures[0], svg, params, note } : [{ kind: "graph", label: "Graph" }]),
+  });
+  await lab.rest(200);
+  await lab.click(lab.one("[data-pane=pictures] [data-id='?warp=2']"));
+  expect(lab.asked("look").at(-1)).toMatchObject({ what: "graph", values: { warp: "2" } });
+  await lab.click(lab.one("[data-pane=pictures] button[aria-label='warp: larger']"));
+  expect(lab.asked("look").at(-1)!.values).toEqual({ warp: 2 });
+  expect(lab.asked("select")).toHaveLength(0);
+  expect(lab.one("[data-pane=pictures] .tvl-note").textContent).toBe(note);
+});
+
 test("a picture that is no SVG points at its table", async () => {
   lab = await openLab({
     picture: ({ what }) => (what ? { ...documentOf().pictures[0], svg: "<html>" } : [{ kind: "graph", label: "Graph" }]),

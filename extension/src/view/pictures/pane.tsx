@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useAnswer, type Kind } from "../code/sources";
 import { useKeys } from "../keys";
-import type { Picture, Table } from "../payload";
+import type { Param, Picture, Table } from "../payload";
 import { useStore, type Store } from "../store";
 import { toggled } from "../tree/outline";
 import { Button } from "../ui/button";
@@ -10,6 +10,7 @@ import { CardView } from "../ui/card";
 import { Chip } from "../ui/chip";
 import { download } from "../ui/clipboard";
 import { Pane } from "../ui/pane";
+import { ParamField } from "../ui/param";
 import { Spinner } from "../ui/spinner";
 import { DataTable } from "../ui/table";
 import { tabPanel, Tabs } from "../ui/tabs";
@@ -19,7 +20,11 @@ import { MetricsView } from "./metrics";
 import { png, standalone } from "./save";
 import "./pictures.css";
 
-const METRICS: Kind = { kind: "metrics", label: "Metrics" };
+interface Drawn extends Kind {
+  about?: string;
+}
+
+const METRICS: Drawn = { kind: "metrics", label: "Metrics" };
 
 export function PicturesPane() {
   const store = useStore();
@@ -36,6 +41,7 @@ export function PicturesPane() {
       onPick={(id) => (store.picture.value = id)}
     />
   );
+  const shown = kinds.find((k) => k.kind === kind);
   const body = useRef<HTMLDivElement>(null);
   const ready = useSeen(body);
   return (
@@ -44,24 +50,25 @@ export function PicturesPane() {
         class="tvl-pictures"
         role="tabpanel"
         id={tabPanel(name)}
-        aria-label={kinds.find((k) => k.kind === kind)?.label}
+        aria-label={shown?.label}
         ref={body}
       >
-        {ready && kind && <One key={kind} store={store} kind={kind} />}
+        {ready && kind && <One key={kind} store={store} kind={kind} about={shown?.about} />}
       </div>
     </Pane>
   );
 }
 
 /** What can be drawn; the metrics always can. */
-function useKinds(store: Store): Kind[] {
-  const [kinds, setKinds] = useState<Kind[]>([]);
+function useKinds(store: Store): Drawn[] {
+  const [kinds, setKinds] = useState<Drawn[]>([]);
   const acting = store.acting.value;
   useEffect(() => {
     let wanted = true;
     if (!acting) {
-      const saved = (store.host.document?.pictures ?? []).map(({ kind }) => ({
+      const saved = (store.host.document?.pictures ?? []).map(({ kind, about }) => ({
         kind,
+        about,
         label: kind[0]!.toUpperCase() + kind.slice(1),
       }));
       if (!kinds.length) setKinds(saved);
@@ -69,7 +76,7 @@ function useKinds(store: Store): Kind[] {
     }
     void store
       .ask({ kind: "picture", what: "" })
-      .then((reply) => wanted && Array.isArray(reply.data) && setKinds(reply.data as Kind[]));
+      .then((reply) => wanted && Array.isArray(reply.data) && setKinds(reply.data as Drawn[]));
     return () => {
       wanted = false;
     };
@@ -97,18 +104,22 @@ function useSeen(box: { current: HTMLElement | null }): boolean {
   return seen;
 }
 
-function One({ store, kind }: { store: Store; kind: string }) {
+function One({ store, kind, about }: { store: Store; kind: string; about: string | undefined }) {
   const local = kind === METRICS.kind;
   const { picture, card, stale, note } = usePicture(store, kind);
   const [table, setTable] = useState(false);
-  const [about, setAbout] = useState(false);
+  const [open, setOpen] = useState(false);
   const [fit, setFit] = useState(true);
   const holder = useRef<HTMLDivElement>(null);
   const metrics = store.shown.value.metrics;
   const twin: Table | undefined = local ? metricsTable(metrics) : picture?.table;
   const svg = () => holder.current?.querySelector<SVGSVGElement>("svg") ?? null;
   const file = `${store.head.value.title || "schedule"} ${kind}`;
-  const pick = (id: string, more = false) => store.select(more ? toggled(store.selection.value, id) : [id]);
+  const look = (values: Record<string, unknown>) => void store.act({ kind: "look", what: kind, values }, "picture");
+  const pick = (id: string, more = false) => {
+    if (id[0] === "?") look(Object.fromEntries(new URLSearchParams(id)));
+    else store.select(more ? toggled(store.selection.value, id) : [id]);
+  };
   const savePng = async () => {
     const drawn = svg();
     const blob = drawn && (await png(drawn, getComputedStyle(drawn.closest(".tvl")!).backgroundColor).catch(() => null));
@@ -119,7 +130,7 @@ function One({ store, kind }: { store: Store; kind: string }) {
     t: { does: "table instead of the picture, and back", run: () => setTable(!table) },
     f: { does: "fitted to the pane, or at its own size", run: () => setFit(!fit) },
   });
-  const text = ABOUT.get(kind) ?? picture?.about ?? "";
+  const off = table && "show the picture first";
   return (
     <>
       <div class="tvl-code-bar">
@@ -128,29 +139,30 @@ function One({ store, kind }: { store: Store; kind: string }) {
           kind="quiet"
           label="SVG"
           hint="save as SVG"
-          off={table && "show the picture first"}
+          off={off}
           onClick={() => svg() && download(`${file}.svg`, standalone(svg()!), "image/svg+xml")}
         />
         <Button
           kind="quiet"
           label="PNG"
           hint="save as PNG"
-          off={table && "show the picture first"}
+          off={off}
           onClick={() => void savePng()}
         />
         {picture?.dot && (
           <Button kind="quiet" label="DOT" hint="save the graph's text" onClick={() => download(`${file}.dot`, picture.dot!)} />
         )}
-        <Button kind="quiet" label="About" hint="what is this?" pressed={about} onClick={() => setAbout(!about)} />
+        <Button kind="quiet" label="About" hint="what is this?" pressed={open} onClick={() => setOpen(!open)} />
         {!local && <Button kind="quiet" label="Fit" hint="f" pressed={fit} onClick={() => setFit(!fit)} />}
         {stale && <Spinner label="the picture of this step is on its way" />}
       </div>
-      {about && (
+      {open && (
         <p class="tvl-note">
-          {text} {(local || picture?.how) && <Chip>{local ? "modelled" : picture!.how}</Chip>}
+          {about ?? picture?.about} {(local || picture?.how) && <Chip>{local ? "modelled" : picture!.how}</Chip>}
         </p>
       )}
       {note && <p class="tvl-note">{note}</p>}
+      {store.acting.value && picture?.params && <Looked params={picture.params} done={!stale} id={store.uid} onLook={look} />}
       {card && <CardView card={card} onShow={(ids) => store.select(ids)} />}
       <div class={`tvl-picture${stale ? " tvl-stale-text" : ""}`} tabIndex={0} role="group" aria-label="The picture; it scrolls">
         {table && twin ? (
@@ -184,21 +196,45 @@ function One({ store, kind }: { store: Store; kind: string }) {
   );
 }
 
-const ABOUT = new Map([
-  [
-    METRICS.kind,
-    "A row per loop: the thick bar is how many distinct bytes one run of it touches, the thin one how many it loads and stores. " +
-      "A thick bar that ends before a cache's line fits that cache. Nothing was run.",
-  ],
-]);
+interface LookedProps {
+  params: Param[];
+  /** What was chosen last is shown. */
+  done: boolean;
+  id: string;
+  onLook: (values: Record<string, unknown>) => void;
+}
+
+/** What is looked at in a picture. What is being typed stays until the picture of it is there. */
+function Looked({ params, done, id, onLook }: LookedProps) {
+  const [typed, setTyped] = useState<Record<string, unknown>>({});
+  useEffect(() => {
+    if (done) setTyped({});
+  }, [done, params]);
+  return (
+    <div class="tvl-picked" role="group" aria-label="What to look at">
+      {params.map((param) => (
+        <ParamField
+          key={param.name}
+          id={`${id}-look-${param.name}`}
+          param={param}
+          value={typed[param.name] ?? param.value}
+          onChange={(value) => {
+            setTyped({ ...typed, [param.name]: value });
+            if (param.kind === "choice" || typeof value === "number") onLook({ [param.name]: value });
+          }}
+        />
+      ))}
+    </div>
+  );
+}
 
 function usePicture(store: Store, kind: string) {
   const { head, only, host, live, shown } = store;
   const local = kind === METRICS.kind;
-  const key = `${shown.value.key}\n${head.value.machine}\n${runsKey(store, kind)}\n${kind}`;
+  const key = `${shown.value.key}\n${head.value.machine}\n${runsKey(store, kind)}\n${head.value.target} ${head.value.looked}\n${kind}`;
   const { data, card, stale } = useAnswer<Picture>(store, local || !live ? "" : key, { kind: "picture", what: kind });
   if (local) return { picture: null, card: null, stale: false, note: "" };
-  if (live) return { picture: data, card, stale, note: "" };
+  if (live) return { picture: data, card, stale, note: data?.note ?? "" };
   const saved = host.document?.pictures.find((p) => p.kind === kind) ?? null;
   const note = only.value && `This picture was ${only.value}.`;
   return { picture: saved, card: null, stale: false, note };

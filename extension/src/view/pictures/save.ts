@@ -1,16 +1,6 @@
 // Pictures as files: what is seen, with the colours it is seen in.
 
-const SHOWN = [
-  "fill",
-  "stroke",
-  "stroke-width",
-  "stroke-dasharray",
-  "opacity",
-  "font-family",
-  "font-size",
-  "font-weight",
-  "text-anchor",
-];
+const SHOWN = "fill stroke stroke-width stroke-dasharray opacity font-family font-size font-weight text-anchor".split(" ");
 const SCALE = 2; // pixels of a PNG per CSS pixel
 
 /** The drawing as SVG text that needs no style sheet. */

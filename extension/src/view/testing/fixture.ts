@@ -213,7 +213,7 @@ export function head(over: Partial<Head> = {}): Head {
     badge: { sign: "+", text: "legal", items: ["Checked to step 6: every iteration keeps its order of reads and writes."] },
     time: "6.1 ms", spread: "±2 %", times_naive: "24.8× naive",
     calls: "io, jo, ii, ji = s[C].tile(i, j, 16, 32)\nko, ki = s[C].split(k, factor=4)\ns[C].reorder(io, jo, ko, ii, ki, ji)\ns[C].parallel(io)\ns[C].vectorize(ji)\n",
-    program: "import tvmlab as tvm\nfrom tvmlab import te\n\nA = te.placeholder((512, 512), name=\"A\")\n", busy: "", given: "", start: false, ...over,
+    program: "import tvmlab as tvm\nfrom tvmlab import te\n\nA = te.placeholder((512, 512), name=\"A\")\n", busy: "", given: "", looked: 0, start: false, ...over,
   };
 }
 

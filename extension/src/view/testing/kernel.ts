@@ -118,7 +118,7 @@ export function state(): State {
   return {
     head: {
       schema: 1, id: "lab", name: "matmul", title: "matmul 512x512x512 float32", variable: "s", expression: ["C[i, j] += A[i, k] * B[k, j]"], target: "numba", targets,
-      machine: "laptop", machines, badge: { sign: "+", text: "legal", items: [] }, time: "not run", spread: "", times_naive: "", calls: "", program: "", busy: "", given: "", start: false,
+      machine: "laptop", machines, badge: { sign: "+", text: "legal", items: [] }, time: "not run", spread: "", times_naive: "", calls: "", program: "", busy: "", given: "", looked: 0, start: false,
     },
     history: {
       steps: [step("1", "tile i, j", "s[C].tile(i, j, 32, 32)"), step("2", "reorder", "s[C].reorder(k, ii, ji)"), step("3", "vectorize j_inner", "s[C].vectorize(ji)")],
