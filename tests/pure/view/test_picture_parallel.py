@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 
+from tests.kernels import staged
 from tvmlab import kernels, te
 from tvmlab.analysis import machine, warps
 from tvmlab.kernels import matmul
@@ -155,6 +156,15 @@ def test_occupancy_before_and_after_the_compiler():
     assert limits.occupancy(256, 33, 8192, model).blocks < before.blocks
 
 
+def test_shared_memory_that_the_launch_asks_for_counts_after_the_compiler_too():
+    s, _ = staged(20 << 10, 128)
+    found = lines(drawn(s, "cuda_c -arch=sm_90", lambda *_: {"main_C": Usage(registers=16, shared=0)}))
+    assert [x.split(": ")[1].split(", limited by ")[1] for x in found[1:3]] == [
+        "shared memory; 128 threads and 80 KiB of shared memory a block; so it stays up to 255 registers a thread",
+        "shared memory; 16 registers a thread, 80 KiB of shared memory, no spills",
+    ]
+
+
 def test_a_reason_instead_of_registers():
     s, _ = matmul.gpu(m=64, n=64, k=64)
     assert "ptxas, sm_80: not known; it compiles the kernels now" in lines(
@@ -203,7 +213,7 @@ def test_what_of_a_row_and_of_many_dimensions():
 
 def test_pictures_stay_small():
     """Of a large grid of large blocks: a still copy holds it."""
-    s, _ = matmul.gpu(m=4096, n=4096, k=64)
+    s, _ = matmul.gpu(m=4096, n=4096, k=64, rows=64, columns=64)
     made = drawn(s, bx=40, by=50)
     assert len(made["svg"]) < 120_000 and "grid: x 32 to 47 of 64, y 42 to 57 of 64" in made["svg"]
     assert "too many to look at each" in made["svg"] and "block 40, 50 computes" in "".join(lines(made))

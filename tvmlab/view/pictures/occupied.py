@@ -37,7 +37,8 @@ Used = Mapping[str, Usage] | str  # by kernel, or why that is not known (yet)
 class Asked:
     """What a kernel asks for. `threads`: None where a call decides. `full`: None where the model does not say.
 
-    `room`: so many registers a thread may need before fewer blocks fit.
+    `room`: so many registers a thread may need before fewer blocks fit. `asked`: bytes of `shared` that the launch asks
+    for, of which the compiler does not know.
     """
 
     kernel: str
@@ -45,6 +46,7 @@ class Asked:
     shared: int
     full: Occupancy | None
     room: int = 0
+    asked: int = 0
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,8 @@ def _asked(fn: Any, model: Model) -> Asked:
         return Asked(kernel_name(fn), threads, shared, None)
     full = limits.occupancy(threads, 0, shared, model)
     fits = [r for r in range(1, model.registers_thread + 1) if _blocks(threads, r, shared, model) == full.blocks]
-    return Asked(kernel_name(fn), threads, shared, full, max(fits, default=0))
+    asked = limits.dynamic_bytes(fn, model.shared)
+    return Asked(kernel_name(fn), threads, shared, full, max(fits, default=0), asked)
 
 
 def _blocks(threads: int, registers: int, shared: int, model: Model) -> int:
@@ -161,10 +164,11 @@ def _compiled(asked: Asked, model: Model, used: Used) -> Line:
     of = used.get(asked.kernel)
     if of is None:
         return Line(by, "not known", f"the compiler does not speak of {asked.kernel}")
-    full = limits.occupancy(asked.threads or 1, of.registers, of.shared, model)
+    shared = of.shared + asked.asked
+    full = limits.occupancy(asked.threads or 1, of.registers, shared, model)
     spilled = of.spill_stores + of.spill_loads
     spills = f"{size(spilled)} spilled" if spilled else "no spills"
-    more = f"{of.registers} registers a thread, {size(of.shared)} of shared memory, {spills}"
+    more = f"{of.registers} registers a thread, {size(shared)} of shared memory, {spills}"
     return Line(by, said(full, model), more, full)
 
 
