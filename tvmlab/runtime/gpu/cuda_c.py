@@ -8,6 +8,7 @@ Before and after each array lie some bytes that no kernel may touch; they are lo
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
 from typing import Any
@@ -123,6 +124,20 @@ def _machine_code(source: str, arch: str, strict: bool) -> Any:
 # ---------------------------------------------------------------- a call
 
 
+@dataclass(frozen=True)
+class Held(session.Held):
+    gpu: Gpu
+    memory: Any
+    place: int
+    nbytes: int
+
+    def bytes(self) -> Any:
+        made = np.empty(self.nbytes, np.uint8)
+        if self.nbytes:
+            self.gpu.read(self.place, made)
+        return made
+
+
 class Session(session.Session):
     """`places`: the address of each array, between its guards. Errors of kernels come out where they are waited for."""
 
@@ -154,8 +169,14 @@ class Session(session.Session):
             raise LaunchError("device-memory", f"`{name}` takes {nbytes} bytes, which the device refuses: {e}") from e
         self.places[slot], self.sizes[slot] = int(self.memory[slot].handle) + GUARD, nbytes
 
+    def held(self, slot: int) -> Held:
+        return Held(self.gpu, self.memory[slot], self.places[slot], self.sizes[slot])
+
+    def take(self, slot: int, held: Held) -> None:
+        self.memory[slot], self.places[slot], self.sizes[slot] = held.memory, held.place, held.nbytes
+
     def free(self, slot: int) -> None:
-        self._look_around(slot)
+        self.look_around(slot)
         self.gpu.release(self.memory.pop(slot))
 
     def start(self, launch: Launch) -> None:
@@ -182,14 +203,13 @@ class Session(session.Session):
         return spent
 
     def read(self, slot: int) -> Any:
-        self._look_around(slot)
+        self.look_around(slot)
         array = self.arrays[slot]
         if array.nbytes:
             self.gpu.read(self.places[slot], array)
         return array
 
-    def _look_around(self, slot: int) -> None:
-        """Did a kernel write just before or just behind the array?"""
+    def look_around(self, slot: int) -> None:
         at, before, after = self.places[slot], np.empty(GUARD, np.uint8), np.empty(GUARD, np.uint8)
         self.gpu.read(at - GUARD, before)
         self.gpu.read(at + self.sizes[slot], after)
@@ -210,4 +230,4 @@ def number(value: Any, dtype: str) -> Any:
 
 
 call, more = partial(session.call, Session.on), session.more
-again, finish = session.again, session.finish
+again, finish, fetch = session.again, session.finish, session.fetch
