@@ -78,8 +78,26 @@ def across(s: Any, op: Any, threads: int = WARP) -> None:
     The innermost reduction loop is split over threadIdx.x; the others stay in the thread.
     """
     stage = s[op]
-    *_, k = stage.op.reduce_axis
-    _, tx = stage.split(k, factor=threads)
     if stage.op.axis:
         bind(stage, stage.fuse(*stage.op.axis), "blockIdx.x")
-    bind(stage, tx, "threadIdx.x")
+    in_turn(stage, stage.op.reduce_axis[-1], threads)
+
+
+def in_turn(stage: Any, axis: Any, threads: int) -> None:
+    """Every thread has one of each `threads` iterations: neighbours read side by side."""
+    _, thread = stage.split(axis, factor=threads)
+    bind(stage, thread, "threadIdx.x")
+
+
+def threads_along(length: int) -> int:
+    """How many threads share out so many elements: whole warps, twice as many wherever each would have four."""
+    threads = WARP
+    while threads < BLOCK and threads * 4 <= length:
+        threads *= 2
+    return threads
+
+
+def inline_padding(s: Any, tensor: Any) -> None:
+    """A padding stage is computed where it is read: it is a comparison or two."""
+    if isinstance(tensor.op, te.ComputeOp) and tensor.op.tag.endswith("pad"):
+        s[tensor].compute_inline()

@@ -257,8 +257,7 @@ def on_blocks(s: Any, op: Any, channels: int = 4, rows: int = 4, depth: int = 8)
     out, (data, weight) = op.output(0), op.input_tensors
     sums = s.cache_write(out, "local")
     tiles = [s.cache_read(t, "shared", [sums]) for t in (data, weight)]
-    if isinstance(data.op, te.ComputeOp) and data.op.tag.endswith("pad"):
-        s[data].compute_inline()
+    _gpu.inline_padding(s, data)
     stage = s[out]
     b, *rest = stage.op.axis
     (y, x, f) = rest if nhwc else (rest[1], rest[2], rest[0])

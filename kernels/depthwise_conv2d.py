@@ -224,8 +224,7 @@ def schedule_gpu(outs: Any) -> Any:
 
 def on_threads(s: Any, op: Any) -> None:
     out, (data, _) = op.output(0), op.input_tensors
-    if isinstance(data.op, te.ComputeOp) and data.op.tag.endswith("pad"):
-        s[data].compute_inline()
+    _gpu.inline_padding(s, data)
     sums = s.cache_write(out, "local")
     _gpu.flat(s[out])
     s[sums].compute_at(s[out], s[out].leaf_iter_vars[-1])

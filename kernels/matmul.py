@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tvmlab import te
+from tvmlab.tir.stmt_functor import post_order_visit
 
 from . import _checks, _gpu, _shared
 
@@ -14,6 +15,7 @@ SHAPES = {
     "batched": {"m": 256, "n": 256, "k": 256, "batch": 16},
     "float64": {"m": 1024, "n": 1024, "k": 1024, "dtype": "float64"},
 }
+ENOUGH = 256  # blocks: two for each multiprocessor of a large GPU of today
 SMALL = [
     {"m": 17, "n": 33, "k": 5},
     {"m": 1, "n": 1, "k": 1},
@@ -226,21 +228,28 @@ def gpu(
     m: int, n: int, k: int, batch: int = 0, transpose_a: bool = False, transpose_b: bool = False,
     dtype: str = "float32", **tile: int,
 ) -> tuple[Any, list[Any]]:  # fmt: skip
-    """(schedule, [A, B, C]): `tiled` with other tiles, such as rows=128, columns=128, each=8."""
+    """(schedule, [A, B, C]): `tiled` with other tiles, such as rows=128, columns=128, each=4, virtual=2."""
     a, b, c = declare(m, n, k, batch, transpose_a, transpose_b, dtype)
     s = te.create_schedule(c.op)
     tiled(s, c.op, **tile)
     return s, [a, b, c]
 
 
-def tiled(s: Any, op: Any, rows: int = 64, columns: int = 64, depth: int = 16, each: int = 4) -> None:
+def tiled(
+    s: Any, op: Any, rows: int = 0, columns: int = 0, depth: int = 16, each: int = 4, virtual: int = 0
+) -> None:
     """Three levels: rows x columns of C to a block, each x each to a thread, `depth` of k at a time in shared memory.
 
     The threads of a block fetch the tiles of both sides together; each thread keeps its part of C, and for one step of
-    k the elements that it needs of either side, in registers.
+    k the elements that it needs of either side, in registers. With `virtual` threads, 2 say, it has 2 x 2 such parts,
+    which lie apart: so threads beside each other go on reading neighbours in shared memory. What is not said is 64 x 64
+    to a block without virtual threads, and 128 x 128 with two where that leaves enough blocks for a large GPU.
     """
     c, sides = op.output(0), list(dict.fromkeys(op.input_tensors))
-    y, x = rows // each, columns // each
+    large = _shared.constant(c.shape[-2]) // 128 * (_shared.constant(c.shape[-1]) // 128) >= ENOUGH
+    virtual = virtual or (2 if large and not rows and not columns else 1)
+    rows, columns = rows or 64 * virtual, columns or 64 * virtual
+    y, x = rows // each // virtual, columns // each // virtual
     sums = s.cache_write(c, "local")
     tiles = [s.cache_read(t, "shared", [sums]) for t in sides]
     registers_ = [s.cache_read(t, "local", [sums]) for t in tiles]
@@ -248,11 +257,18 @@ def tiled(s: Any, op: Any, rows: int = 64, columns: int = 64, depth: int = 16, e
     wide = _gpu.lanes(c.shape[-1])
     by, i = s[c].split(i, factor=rows)
     bx, j = s[c].split(j, factor=columns)
+    apart: list[Any] = []
+    if virtual > 1:
+        vy, i = s[c].split(i, factor=y * each)
+        vx, j = s[c].split(j, factor=x * each)
+        apart = [vy, vx]
     ty, yi = s[c].split(i, factor=each)
     tx, xi = s[c].split(j, factor=each)
-    s[c].reorder(*batch, by, bx, ty, tx, yi, xi)
+    s[c].reorder(*batch, by, bx, *apart, ty, tx, yi, xi)
     for axis, tag in ((by, "blockIdx.y"), (bx, "blockIdx.x"), (ty, "threadIdx.y"), (tx, "threadIdx.x")):
         _gpu.bind(s[c], axis, tag)
+    for axis in apart:
+        _gpu.bind(s[c], axis, "vthread")
     if batch:
         _gpu.bind(s[c], s[c].fuse(*batch), "blockIdx.z")
     _unrolled(s[c], yi, xi, wide)
@@ -261,15 +277,25 @@ def tiled(s: Any, op: Any, rows: int = 64, columns: int = 64, depth: int = 16, e
     ko, ki = s[sums].split(s[sums].op.reduce_axis[0], factor=depth)
     s[sums].reorder(ko, ki, *s[sums].op.axis)
     _unrolled(s[sums], yi, xi, wide)
-    for tile, part in zip(tiles, registers_):
+    for side, tile, part in zip(sides, tiles, registers_):
         s[part].compute_at(s[sums], ki)
-        for axis in s[part].op.axis:
+        for axis in s[part].op.axis[:-1]:
             s[part].unroll(axis)
+        _unrolled(s[part], None, s[part].op.axis[-1], wide if _along_rows(op, side) else 1)
         _gpu.fetch(s, tile, sums, ko, x, y, _gpu.lanes(tile.shape[-1], depth, rows, columns))
 
 
+def _along_rows(op: Any, side: Any) -> bool:
+    """Do neighbours in C's rows, or in its columns, read neighbours of this side? Else those in the sum do."""
+    last: list[Any] = []
+    seen = lambda e: last.append(e.indices[-1]) if getattr(e, "buffer", None) is side else None  # noqa: E731
+    post_order_visit(op.body[0], seen)
+    return not any(x is a.var for x in last for a in op.reduce_axis)
+
+
 def _unrolled(stage: Any, rows: Any, columns: Any, wide: int) -> None:
-    stage.unroll(rows)
+    if rows is not None:
+        stage.unroll(rows)
     if wide > 1:
         columns, lane = stage.split(columns, factor=wide)
         stage.unroll(columns)

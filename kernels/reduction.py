@@ -203,10 +203,7 @@ def on_threads(s: Any, op: Any) -> None:
     if not together or _shared.constant(k.dom.extent, 1024) < 2:
         _gpu.flat(s[op])
         return
-    threads = _gpu.WARP
-    while threads < _gpu.BLOCK and threads * 4 <= _shared.constant(k.dom.extent, 1024):
-        threads *= 2
-    _gpu.across(s, op, threads)
+    _gpu.across(s, op, _gpu.threads_along(_shared.constant(k.dom.extent, 1024)))
 
 
 def _length(op: Any) -> int:

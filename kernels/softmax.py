@@ -159,11 +159,9 @@ def by_blocks(s: Any, op: Any) -> None:
             s[part].compute_at(s[op], thread)
             s[part].set_scope("local")
         return
-    threads = _gpu.WARP
-    while threads < _gpu.BLOCK and threads * 4 <= length:
-        threads *= 2
+    threads = _gpu.threads_along(length)
     _gpu.bind(s[op], block, "blockIdx.x")
-    _in_turn(s[op], data[axis], threads)
+    _gpu.in_turn(s[op], data[axis], threads)
     for part in parts:
         if len(part.axis) == len(data) and length * _gpu.BYTES > _gpu.SHARED:
             s[part].compute_inline()  # a row that does not fit: its powers are computed twice
@@ -171,12 +169,6 @@ def by_blocks(s: Any, op: Any) -> None:
         s[part].compute_at(s[op], block)
         s[part].set_scope("shared")
         if part.reduce_axis:
-            _in_turn(s[part], part.reduce_axis[0], threads)
+            _gpu.in_turn(s[part], part.reduce_axis[0], threads)
         elif len(part.axis) == len(data):
-            _in_turn(s[part], part.axis[-1], threads)
-
-
-def _in_turn(stage: Any, axis: Any, threads: int) -> None:
-    """Every thread has one of each `threads` iterations."""
-    _, thread = stage.split(axis, factor=threads)
-    _gpu.bind(stage, thread, "threadIdx.x")
+            _gpu.in_turn(s[part], part.axis[-1], threads)

@@ -1,12 +1,14 @@
 """The gallery's GPU schedules against NumPy, at odd shapes, on the interpreter, which reports races."""
 
+import re
+
 import numpy as np
 import pytest
 
 import tvmlab
 from tests.cpu.test_kernels_operators import arrays_for
 from tvmlab import kernels, te
-from tvmlab.kernels import matmul
+from tvmlab.kernels import _gpu, matmul
 
 WITH_GPU = [name for name in kernels.names() if hasattr(kernels.get(name), "schedule_gpu")]
 CASES = [(name, shape) for name in WITH_GPU for shape in kernels.get(name).SMALL]
@@ -44,8 +46,35 @@ def test_every_loop_of_an_output_is_bound():
         assert "thread(" in str(tvmlab.lower(s, args)), (name, shape)
 
 
-@pytest.mark.parametrize("tile", [{"rows": 16, "columns": 32, "depth": 4, "each": 2}, {"rows": 32, "each": 8}])
+@pytest.mark.parametrize("length, threads", [(1, 32), (127, 32), (128, 64), (511, 128), (512, 256), (1 << 20, 256)])
+def test_threads_that_share_out_a_row(length, threads):
+    assert _gpu.threads_along(length) == threads
+
+
+@pytest.mark.parametrize(
+    "tile",
+    [
+        {"rows": 16, "columns": 32, "depth": 4, "each": 2}, {"rows": 32, "columns": 64, "each": 8},
+        {"rows": 32, "columns": 32, "depth": 8, "virtual": 2}, {"rows": 24, "columns": 24, "each": 2, "virtual": 3},
+    ],
+)  # fmt: skip
 def test_a_matmul_with_other_tiles(tile):
     """Several blocks, several tiles of k, none of which fits."""
     s, args = matmul.gpu(m=50, n=70, k=37, **tile)
     check(s, args, lambda a, b: a @ b)
+
+
+def test_large_products_get_virtual_threads():
+    for n, threads in ((1920, "vthread"), (2048, "vthread")):
+        s, _ = matmul.gpu(n, n, n)
+        assert (threads in str(s)) == (n == 2048)
+
+
+@pytest.mark.parametrize("transposed", [{}, {"transpose_a": True}, {"transpose_b": True}])
+def test_registers_are_filled_by_vectors_where_elements_are_neighbours(transposed):
+    """Of the left side where it is transposed, of the right one where it is not."""
+    s, args = matmul.gpu(m=64, n=64, k=32, **transposed)
+    text = str(tvmlab.lower(s, args))
+    fills = [line.strip() for line in text.splitlines() if re.match(r" +._shared_local\[.* = ", line)]
+    by_vectors = {line[0]: ":" in line for line in fills}
+    assert by_vectors == {"A": bool(transposed.get("transpose_a")), "B": not transposed.get("transpose_b")}

@@ -16,7 +16,7 @@ from tests.pure.passes.test_warp_memory import rotated
 from tvmlab import kernels as gallery
 from tvmlab import te
 from tvmlab.core.error import BuildError
-from tvmlab.kernels import matmul
+from tvmlab.kernels import matmul, matmul_f16
 from tvmlab.lowering import passes
 from tvmlab.target import Target, get
 
@@ -52,6 +52,11 @@ def test_random_schedules(seed):
     harness.run(kernels.split(case.schedule, case.args, "metal"), given)
     for got, want in zip(given[len(case.inputs) :], case.expected, strict=True):
         np.testing.assert_array_equal(got, want)
+
+
+def test_tensor_cores_by_the_lanes_of_a_warp():
+    s, args = matmul_f16.gpu(m=45, n=20, k=50)
+    check(s, args, matmul_f16.reference)
 
 
 def test_a_matmul_of_several_blocks_and_tiles():

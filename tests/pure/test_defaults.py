@@ -18,7 +18,7 @@ from tvmlab.face.defaults import threads_for
 from tvmlab.lowering.pipeline import FLAT
 from tvmlab.lowering.pipeline import run as run_passes
 from tvmlab.schedule.trace import Trace
-from tvmlab.target import interp
+from tvmlab.target import base, interp
 from tvmlab.target.base import Target
 
 LOWERED = FLAT, (*FLAT, "allreduce_tree"), (*FLAT, "allreduce_shuffle", "allreduce_tree")
@@ -322,11 +322,18 @@ def test_a_statement_of_its_own():
     )
 
 
+def test_a_target_says_itself_that_it_has_threads(monkeypatch):
+    s, args = total(4)
+    mine = base.TargetKind("mine", "", lambda *_: "", lambda *_: None, threads=True)
+    monkeypatch.setattr(base, "get", lambda name: mine)
+    assert "thread(" in str(lower(s.default("mine"), args))
+
+
 def test_a_cpu():
     s, _ = total(4)
     assert refused(ScheduleError, lambda: s.default("llvm")) == (
         "the default schedule shares work out to threads, which `llvm` does not have\n"
-        "  legal here:  cuda, cuda_c, opencl, metal, interp\n"
+        "  legal here:  cuda, cuda_c, interp, metal, opencl\n"
         "  a CPU runs a schedule without steps as it is"
     )
     assert refused(BuildError, lambda: s.default("foo")).startswith("there is no target `foo`")

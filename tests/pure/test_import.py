@@ -26,6 +26,15 @@ def test_import_loads_no_heavy_package():
     assert len(loaded) < 60, "stands for the time: about a millisecond for each module"
 
 
+def test_asking_for_a_package_loads_none():
+    code = "from tvmlab.runtime.gpu.devices import installed as there; before = {*sys.modules}; "
+    code += "print(*map(there, ['numba.cuda', 'numpy.linalg', 'numpy.none', 'none', 'none.at.all', 'json.decoder']))"
+    code += "; print(*({*sys.modules} - before))"
+    said = subprocess.check_output([sys.executable, "-c", f"import sys; {code}"], text=True).splitlines()
+    assert said[0].split()[1:] == ["True", "False", "False", "False", "True"]
+    assert not {name.partition(".")[0] for name in said[1].split()} & (HEAVY | {"numba_cuda"})
+
+
 def test_public_names_load_on_first_use(monkeypatch):
     monkeypatch.setitem(tvmlab._WHERE, "sqrt", "math")
     monkeypatch.delitem(vars(tvmlab), "sqrt", raising=False)

@@ -4,6 +4,7 @@ Also: every module imports, and no module replaces a public name.
 """
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -113,6 +114,14 @@ def test_the_rule_itself(file, code, why):
     reasons = [complaint(path, name) for _, name in imports(path, ast.parse(code))]
     assert reasons
     assert [reason for reason in reasons if reason] == [] if why is None else why in reasons[0]
+
+
+def test_thread_tags_and_the_width_of_a_warp_are_said_once():
+    """In core/threads.py; a text that names one axis may spell it."""
+    again = re.compile(r"WARP\b[^=!\n]*= *\d|^TAGS = |startswith\(\W*(blockIdx|threadIdx)|for \w+ in \"xyz\"\)?$", re.M)
+    own, gallery = PACKAGE / "core" / "threads.py", ROOT / "kernels"
+    wrong = [p for p in files() if p != own and not p.is_relative_to(gallery) and again.search(p.read_text())]
+    assert not wrong, wrong
 
 
 IMPORT_ALL = """

@@ -40,10 +40,11 @@ from ..core.node import (
     Store,
     Var,
 )
+from ..core.threads import BLOCK, GRID, LAUNCH
+from ..core.threads import WARP as WARP  # whoever draws warps finds it here
 from ..core.walk import children, walk
 
-WARP, SECTOR, BANKS, WORD = 32, 32, 32, 4
-TAGS = tuple(f"{stem}.{axis}" for stem in ("blockIdx", "threadIdx") for axis in "xyz")
+SECTOR, BANKS, WORD = 32, 32, 4
 Values = dict[Any, Any]  # of variables: a number, or one for each lane
 
 
@@ -98,12 +99,12 @@ def launch(kernel: For, sizes: Mapping[Any, int] | None = None) -> dict[str, int
         if isinstance(loop, For) and loop.kind == "thread":
             n = int(_value(loop.extent, values))
             found[loop.thread] = max(n, found.get(loop.thread, 0))
-    return {tag: found[tag] for tag in TAGS if tag in found}
+    return {tag: found[tag] for tag in LAUNCH if tag in found}
 
 
 def threads(extents: Mapping[str, int]) -> int:
     """Of a block."""
-    return int(np.prod([n for tag, n in extents.items() if tag.startswith("threadIdx")], dtype=np.int64))
+    return int(np.prod([n for tag, n in extents.items() if tag in BLOCK], dtype=np.int64))
 
 
 def warp(
@@ -111,7 +112,7 @@ def warp(
 ) -> Warp:
     """Warp `number` of a block (the first one, where none is named). Raises Unknown where the launch is not known."""
     extents = launch(kernel, sizes)
-    chosen = {tag: (block or {}).get(tag, 0) for tag in extents if tag.startswith("blockIdx")}
+    chosen = {tag: (block or {}).get(tag, 0) for tag in extents if tag in GRID}
     at = [_thread(extents, i) for i in range(number * WARP, min((number + 1) * WARP, threads(extents)))]
     walked = _Walk(chosen, at, dict(sizes or {}))
     walked.stmt(kernel, np.ones(len(at), bool))
@@ -121,7 +122,7 @@ def warp(
 def _thread(extents: Mapping[str, int], linear: int) -> dict[str, int]:
     """The index of thread `linear`, x fastest."""
     found = {}
-    for tag in TAGS[3:]:
+    for tag in BLOCK:
         n = extents.get(tag, 1)
         if tag in extents:
             found[tag] = linear % n

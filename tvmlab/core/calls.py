@@ -28,6 +28,10 @@ BUILTINS: dict[str, str] = {
     "prefetch": "(address): ask the cache for a line, a hint",
     "storage_sync": "(scope): all threads of the scope wait for each other",
     "isnullptr": "(handle): is the pointer null",
+    "fill_fragment": "(fragment, m, n, k, tile, value): every element of a tile of tensor cores (core/fragments.py)",
+    "load_matrix_sync": "(fragment, m, n, k, tile, address, stride, layout): a tile from memory",
+    "mma_sync": "(d, tile, a, tile, b, tile, c, tile): d = a x b + c, of tiles",
+    "store_matrix_sync": "(fragment, m, n, k, tile, address, stride, layout): a tile to memory",
     "shuffle_xor": "(value, mask, width): the value that lane `lane ^ mask` of the warp has, all of whose lanes come "
     "here together. mask and width are numbers, 0 < mask < width, width a power of two up to 32",
 }

@@ -7,13 +7,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
 from ..core.build import binary, const, to_expr
 from ..core.calls import as_stmt
 from ..core.error import ExpressionError
+from ..core.fragments import role
 from ..core.node import OPAQUE, REDUCE, Buffer, Expr, IterVar, Load, Range, Stmt, Var
 from ..core.walk import substitute
 from .buffer import decl_buffer
@@ -270,16 +271,23 @@ def register_intrin(intrin: TensorIntrin, name: str = "") -> TensorIntrin:
 
 
 def _known() -> dict[str, TensorIntrin]:
-    """The registry, with those that are there from the start (dot.py)."""
-    from . import dot  # noqa: F401 - it registers them
+    """The registry, with those that are there from the start (dot.py, wmma.py)."""
+    from . import dot, wmma  # noqa: F401 - they register them
 
     return _REGISTRY
 
 
-def registered(dtypes: Sequence[str] | None = None) -> list[TensorIntrin]:
-    """The intrinsics that have names of their own, by name. `dtypes`: only those whose outputs have these types."""
+def registered(dtypes: Sequence[str] | None = None, scopes: Iterable[str] | None = None) -> list[TensorIntrin]:
+    """The intrinsics that have names of their own, by name.
+
+    `dtypes`: only those whose outputs have these types. `scopes`, of a stage and of what it reads: only those on the
+    same fragments of tensor cores, mostly none.
+    """
     known = _known()
     made = [known[name] for name in sorted(known)]
+    if scopes is not None:
+        held = set(filter(role, scopes))
+        made = [x for x in made if {b.scope for b in (*x.in_buffers, *x.out_buffers) if role(b.scope)} == held]
     return [x for x in made if dtypes is None or [t.dtype for t in x.op.outputs] == list(dtypes)]
 
 
@@ -289,9 +297,10 @@ def registered_name(intrin: TensorIntrin) -> str | None:
 
 def as_given(intrin: Any) -> str:
     """The code that gets an intrinsic which is there from the start; "" for one of a person's own."""
-    from .dot import GIVEN
+    from . import dot, wmma
 
-    return f'te.get_intrin("{intrin.name}")' if any(x is intrin for x in GIVEN) else ""
+    given = any(x is intrin for x in (*dot.GIVEN, *wmma.GIVEN))
+    return f'te.get_intrin("{intrin.name}")' if given else ""
 
 
 def get_intrin(name: str) -> TensorIntrin:

@@ -9,9 +9,10 @@ from ..core import dtype as dt
 from ..core.build import text
 from ..core.error import ExpressionError
 from ..core.node import THREAD, IterVar, Var
+from ..core.threads import LAUNCH
 from .reduce import as_range
 
-THREAD_TAGS = (*(f"{kind}.{d}" for kind in ("blockIdx", "threadIdx") for d in "xyz"), "vthread", "cthread", "pipeline")
+THREAD_TAGS = (*LAUNCH, "vthread", "cthread", "pipeline")
 AXIS_SEPARATOR = "te.AXIS_SEPARATOR"  # in the result of a transform_layout function: between groups of dimensions
 _TAG = re.compile(r"(blockIdx|threadIdx)\.[xyz]|vthread(\.\w+|\d*)|cthread|pipeline")
 

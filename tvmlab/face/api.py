@@ -23,7 +23,7 @@ from ..lowering.config import DEFAULT, Config
 from ..schedule.state import is_input
 from ..target import Target, get, names
 from ..target.clike import CHECKED
-from ..target.gpu import limits
+from ..target.gpu import divergence, limits
 from .handle import Schedule, create_schedule
 
 SIMPLE_LEAVES_OUT = frozenset({"partition_loops", "promote_registers"})
@@ -168,11 +168,12 @@ def leaving_out(config: Config, target: Target) -> Config:
 
 
 def for_target(program: Program, target: Target, config: Config = DEFAULT) -> Program:
-    """Readable loops as the target's generator takes them; a kernel that its device could not start is refused."""
+    """Readable loops as the target's generator takes them; a kernel that its device cannot start or end is refused."""
     made = pipeline.run(program, (*pipeline.FLAT, *target.kind.passes), config)
     if target.device_model:
         verify.check(made)
         limits.check(made, limits.of(target))
+        divergence.check(made, target.name)
     return _checked(made, target) if config.bounds else made
 
 

@@ -22,22 +22,22 @@ from math import prod
 from typing import Any
 
 from ..core.error import ScheduleError
-from ..core.node import DATA, REDUCE, Call, For, IterVar, Load, Reduce
+from ..core.node import DATA, REDUCE, Call, IterVar, Load, Reduce
 from ..core.text import show
 from ..core.walk import walk
 from ..expr.extern import ExternOp
 from ..expr.scan import ScanOp
 from ..expr.tensor import ComputeOp, Operation
+from ..lowering.blocks import has_threads
 from ..lowering.normalise import current
 from ..schedule.guard import extent
 from ..schedule.relations import derived_from
 from ..schedule.scopes import rank
 from ..schedule.state import Stage, State, is_compute, is_input
 from ..schedule.trace import Step, Trace
-from ..target.base import Target
+from ..target.base import Target, get, names
 from .moves import thread
 
-TARGETS = ("cuda", "cuda_c", "opencl", "metal", "interp")
 THREADS = 256  # of a block; every device model of target.gpu.limits has that many
 NODES, LONG = 48, 768  # of an expression that may be computed again for each read; of one that is read once
 PRIVATE = 3  # the rank of memory that a thread has for itself
@@ -52,11 +52,11 @@ def default(trace: Trace, target: Any = None, where: tuple[str, int] | None = No
 
 
 def _need_target(target: Any) -> None:
-    name = Target(target or Target.current() or "cuda").kind.name
-    if name not in TARGETS:
+    kind = Target(target or Target.current() or "cuda").kind
+    if not kind.threads:
         raise ScheduleError(
-            "default-target", f"the default schedule shares work out to threads, which `{name}` does not have",
-            legal=TARGETS, hint="a CPU runs a schedule without steps as it is",
+            "default-target", f"the default schedule shares work out to threads, which `{kind.name}` does not have",
+            legal=[name for name in names() if get(name).threads], hint="a CPU runs a schedule without steps as it is",
         )  # fmt: skip
 
 
@@ -78,7 +78,7 @@ def _need_plain(state: State) -> None:
                 f"{s.name} is a scan inside another stage, whose kernel would have to begin others",
                 hint=f"s[{s.called}].compute_root()",
             )
-        own = isinstance(s.op, ExternOp) and not any(type(x) is For and x.kind == "thread" for x in walk(s.op.body))
+        own = isinstance(s.op, ExternOp) and not has_threads(s.op.body)
         if own or not (is_input(s) or isinstance(s.op, (ComputeOp, ScanOp, ExternOp))):
             raise ScheduleError(
                 "default-own-statement",

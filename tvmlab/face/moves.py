@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..core.node import REDUCE, IterVar
+from ..core.threads import BLOCK, GRID
 from ..core.walk import constant
 from ..expr.intrin import as_given, registered
 from ..expr.scalar import thread_axis
@@ -37,7 +38,7 @@ STAGE = (
 ORDER = (*LOOP, *STAGE)
 OF_LOOPS = (*LOOP, "compute_at", "rfactor", "tensorize", "pragma", "prefetch")  # what a single loop can be asked for
 OF_STAGES = tuple(p for p in STAGE if p not in ("tensorize", "pragma", "prefetch"))
-THREADS = ("blockIdx.x", "threadIdx.x", "blockIdx.y", "threadIdx.y", "blockIdx.z", "threadIdx.z")
+THREADS = tuple(tag for pair in zip(GRID, BLOCK, strict=True) for tag in pair)
 SCOPES = ("global", "shared", "local", "warp")
 
 
@@ -169,7 +170,7 @@ def _bind(c: Chosen) -> Made:
     if c.axis is None:
         return _one_loop(c)
     taken = {m.thread.thread_tag for m in c.stage.marks.values() if m.thread is not None}
-    tags = [t for t in THREADS if c.axis.iter_type != REDUCE or t.startswith("threadIdx")]
+    tags = [t for t in THREADS if c.axis.iter_type != REDUCE or t in BLOCK]
     tags.sort(key=lambda t: t in taken)
     return [bind_move(c.state, c.stage, c.axis, t) for t in tags]
 
@@ -226,7 +227,7 @@ def _tensorize(c: Chosen) -> Made:
     if c.axis is None:
         return _one_loop(c)
     dtypes = [t.dtype for t in c.stage.op.outputs]
-    known = registered(dtypes)
+    known = registered(dtypes, c.state.scopes_around(c.stage))
     if not known:
         return f"no tensor intrinsic for {', '.join(dtypes)} is registered; te.register_intrin(intrin, name) adds one"
     made = []

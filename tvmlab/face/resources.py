@@ -16,6 +16,7 @@ from typing import Any
 from ..core.error import BuildError
 from ..core.hooks import Shown
 from ..core.program import Function
+from ..core.threads import BLOCK
 from ..core.units import size
 from ..core.walk import constant
 from ..lowering.config import DEFAULT
@@ -77,7 +78,7 @@ def resources(schedule: Any, args: Sequence[Any], arch: str = "sm_90", name: str
 
 def _of(fn: Function, used: check.Usage, model: limits.Model) -> Resources:
     extents = limits.launch(fn) or {}
-    sizes = [constant(n) for tag, n in extents.items() if tag.startswith("threadIdx")]
+    sizes = [constant(n) for tag, n in extents.items() if tag in BLOCK]
     if None in sizes:
         raise BuildError("block-size", f"how many threads a block of {fn.name} has is known only when it is called")
     threads = prod(n for n in sizes if n is not None)

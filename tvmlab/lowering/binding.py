@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core import dtype as dt
+from ..core import fragments
 from ..core.affine import Facts, Lin, floormod, lin, number, product, simplify, var
 from ..core.affine import to_expr as form_expr
 from ..core.build import binary, const
@@ -318,7 +319,8 @@ def addressed(body: Stmt, by_data: Mapping[Var, View]) -> list[View]:
     for x in walk(body):
         if not isinstance(x, Call) or x.kind == "packed":
             continue
-        for a in x.args:
+        whole = fragments.handles(x) if fragments.is_call(x) else ()
+        for a in [a for i, a in enumerate(x.args) if i not in whole]:
             data = a.buffer.data if isinstance(a, Load) and x.name == "address_of" else a
             if isinstance(data, Var) and data in by_data:
                 found[data] = by_data[data]
@@ -386,6 +388,8 @@ class _Rewriter:
     def call(self, n: Call) -> Call:
         if n.kind == "packed":
             return replace(n, args=tuple(self.array(a) for a in n.args))
+        if fragments.is_call(n):
+            return self.on_fragments(n)
         if n.name != "access_ptr" or n.args[0] not in self.binder.by_data:
             return map_children(n, self.visit)
         view = self.binder.by_data[n.args[0]]
@@ -400,6 +404,12 @@ class _Rewriter:
         if view.mask == 3 and isinstance(mask, Const):
             mask = const(mask.value | 1)
         return replace(n, args=(view.region.buffer.data, wide_expr(at), room, mask, *gaps))
+
+    def on_fragments(self, n: Call) -> Call:
+        """A fragment is named by the handle of all of it: its tiles have numbers, not addresses."""
+        whole = {i: self.binder.by_data.get(n.args[i]) for i in fragments.handles(n) if i < len(n.args)}  # type: ignore[call-overload]
+        args = [self.visit(a) if whole.get(i) is None else whole[i].region.buffer.data for i, a in enumerate(n.args)]
+        return replace(n, args=tuple(args))
 
     def array(self, a: Expr) -> Expr:
         """A buffer as an argument of a packed function: all of a real one, or an array over the region."""

@@ -6,17 +6,18 @@ here (`Kernel.thread`), which stands for the variables of all its loops.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..core import affine
+from ..core import affine, fragments
 from ..core import dtype as dt
 from ..core.affine import Facts, Lin
 from ..core.build import binary, const, not_
 from ..core.disjoint import Access
 from ..core.node import Alloc, AllReduce, Buffer, Call, Const, Expr, For, LetStmt, Load, Node, Ramp, Stmt, Store, Var
-from ..core.walk import constant, substitute, walk
+from ..core.threads import BLOCK
+from ..core.walk import constant, map_children, substitute, walk
 from ..schedule.scopes import is_virtual, rank
 from . import effects
 
@@ -25,6 +26,15 @@ INDEX = ("int32", "int64")
 
 def is_thread_loop(s: Any) -> bool:
     return type(s) is For and s.kind == "thread" and not is_virtual(s.thread)
+
+
+def map_kernels(s: Stmt, kernel: Callable[[For], Stmt], host: Callable[[Stmt], None] = lambda s: None) -> Stmt:
+    """Each kernel becomes what `kernel` makes of it; `host` sees the statements outside, in order."""
+    if is_thread_loop(s):
+        return kernel(s)  # type: ignore[arg-type]
+    host(s)
+    made: Stmt = map_children(s, lambda c: map_kernels(c, kernel, host) if isinstance(c, Stmt) else c)
+    return made
 
 
 @dataclass(eq=False)
@@ -48,7 +58,7 @@ class Kernel:
             elif type(x) is Alloc:
                 self.buffers[x.buffer.data] = x.buffer
             self.writes.update(effects.written(x))
-        many = [t for t, n in self.extents.items() if t.startswith("threadIdx.") and constant(n) != 1]
+        many = [t for t, n in self.extents.items() if t in BLOCK and constant(n) != 1]
         self.threads = frozenset(self.thread[t] for t in many)
 
     def _extent(self, loop: For) -> None:
@@ -69,7 +79,7 @@ class Kernel:
     def start(self, facts: Facts) -> Place:
         for tag, v in self.thread.items():
             facts = facts.with_loop(v, Const(0, v.dtype), self.extents[tag])
-        blocks = (v for tag, v in self.thread.items() if not tag.startswith("threadIdx."))
+        blocks = (v for tag, v in self.thread.items() if tag not in BLOCK)
         fixed = (*(v for v in facts.ranges if v not in self.thread.values()), *blocks)
         return Place(self, facts, {}, frozenset(), fixed, {})
 
@@ -144,6 +154,8 @@ class Place:
             if t is Store or t is Load:
                 if x.buffer.data in wanted:  # type: ignore[attr-defined]
                     (stores if t is Store else loads).append(self._element(x, about))
+            elif fragments.is_call(x) and (found := self._tile(x, about, wanted)) is not None:
+                (stores if found.store else loads).append(found)
             elif t is Call or t is AllReduce:
                 loads += [self._all(h, False, about) for h in effects.read(x) if h in wanted]
                 stores += [self._all(h, True, about) for h in effects.written(x) if h in wanted]
@@ -151,6 +163,29 @@ class Place:
 
     def _all(self, handle: Any, store: bool, about: Stmt) -> Access:
         return Access(handle, self.kernel.buffers[handle].name, store, about, None, self.facts)
+
+    def _tile(self, e: Any, about: Stmt, wanted: set[Any]) -> Access | None:
+        """The elements of a tile that tensor cores copy; None where they are not known so well, or do not matter."""
+        op = fragments.read(e) if len(e.args) == fragments.ARITY[e.name] else None
+        pointer: Any = op and op.pointer
+        if op is None or type(pointer) is not Call or pointer.args[0] not in wanted:
+            return None
+        handle, b = pointer.args[0], self.kernel.buffers[pointer.args[0]]
+        held, shape = self.kernel.buffers.get(op.tiles[0].data), tuple(constant(n) for n in op.shape or ())
+        role = "" if held is None else fragments.role(held.scope)
+        if b.offset is not None or shape not in fragments.SHAPES or not role:
+            return None
+        sizes = fragments.tile(role, shape)
+        facts, at = self.facts, self.lin(pointer.args[1])
+        for name, n, step in zip("rc", sizes if op.layout == "row_major" else sizes[::-1], (op.stride, 1), strict=True):
+            v = Var(name)
+            facts = facts.with_range(v, affine.number(0), affine.number(n - 1))
+            at = at + affine.product(affine.var(v), self.lin(const(1) if step == 1 else step))  # type: ignore[arg-type]
+        forms: list[Lin] = []
+        for step in b.strides or strides(b.shape):
+            forms.append(affine.floordiv(at, self.lin(step), facts))
+            at = affine.floormod(at, self.lin(step), facts)
+        return Access(handle, b.name, op.name == "store_matrix_sync", about, tuple(forms), facts)
 
     def _element(self, x: Any, about: Stmt) -> Access:
         count = max([dt.lanes(i.dtype) for i in x.indices], default=1)
@@ -169,6 +204,14 @@ class Place:
         if affine.reads_memory(index) or any(x in self.unknown for x in walk(index)):
             return None
         return affine.lin(index, facts)
+
+
+def strides(shape: Sequence[Expr]) -> tuple[Expr, ...]:
+    """Of memory without gaps: elements from one index to the next, per dimension."""
+    found: list[Expr] = [const(1)]
+    for n in reversed(shape[1:]):
+        found.insert(0, binary("*", n, found[0]))
+    return tuple(found)
 
 
 def statements(s: Stmt) -> Iterator[Stmt]:

@@ -17,6 +17,7 @@ from ..core.build import all_, binary, const, is_const
 from ..core.error import ScheduleError
 from ..core.node import Alloc, AllReduce, Buffer, Expr, If, IterVar, Load, Reduce, Stmt, Store, Var
 from ..core.text import identifier, show
+from ..core.threads import BLOCK
 from ..core.walk import seq
 from ..expr.reduce import combine
 from ..schedule import relations as rel
@@ -114,13 +115,13 @@ def _check_threads(stage: Stage, d: Domain, over: list[IterVar]) -> None:
                 "add up different elements",
                 hint="fuse reduction loops with each other only",
             )
-        if not tag.startswith("threadIdx."):
+        if tag not in BLOCK:
             kind = "a virtual thread" if is_virtual(tag) else "a grid index"
             raise ScheduleError(
                 "cross-thread-tag",
                 f"the reduction of {stage.name} cannot run on {tag}, which is {kind}: only the threads of a block can "
                 f"add up what they have (`{a.name}`)",
-                legal=["threadIdx.x", "threadIdx.y", "threadIdx.z"],
+                legal=BLOCK,
             )
         if d.sizes[a].terms:
             raise ScheduleError(

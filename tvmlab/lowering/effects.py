@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core import fragments
 from ..core.calls import POINTERS
 from ..core.node import AllReduce, Call, Const, Load, Node, Store, Var
 from ..core.walk import walk
@@ -20,7 +21,7 @@ def written(n: Node) -> list[Any]:
     if t is AllReduce:
         return [b.data for b in n.buffers]  # type: ignore[attr-defined]
     if t is Call:
-        return _given(n) + _pointed(n, 2)
+        return _given(n, "written") + _pointed(n, 2)
     return []
 
 
@@ -29,7 +30,7 @@ def read(n: Node) -> list[Any]:
     if t is Load:
         return [n.buffer.data]  # type: ignore[attr-defined]
     if t is Call:
-        return _given(n) + _pointed(n, 1)
+        return _given(n, "read") + _pointed(n, 1)
     return []
 
 
@@ -42,7 +43,10 @@ def all_read(n: Node) -> set[Any]:
     return {h for x in walk(n) for h in read(x)}
 
 
-def _given(n: Any) -> list[Any]:
+def _given(n: Any, how: str) -> list[Any]:
+    """Memory given whole. `how`: read or written."""
+    if fragments.is_call(n) and len(n.args) == fragments.ARITY[n.name]:
+        return list(getattr(fragments.read(n), how))
     if n.name in POINTERS:
         return []  # the call it is an argument of says what happens
     found = [a for a in n.args if type(a) is Var and a.dtype == "handle"]

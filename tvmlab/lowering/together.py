@@ -40,11 +40,11 @@ from ..core.node import (
 )  # fmt: skip
 from ..core.program import Program, loop_name
 from ..core.text import show
+from ..core.threads import BLOCK, WARP
 from ..core.walk import constant, map_children, replace, walk
 from ..schedule.scopes import is_virtual, rank
+from .blocks import is_thread_loop, map_kernels
 
-TAGS = ("threadIdx.x", "threadIdx.y", "threadIdx.z")  # the fastest first
-WARP = 32
 Key = tuple[str, int]
 
 
@@ -139,21 +139,15 @@ def rewrite_reductions(program: Program, memory: Memory, rule: Rule) -> Program:
     `memory`: how many elements it needs of what the threads share, for each of its values; None leaves it as it is.
     """
 
-    def body(s: Stmt) -> Stmt:
-        made: Stmt = _kernels(s, memory, rule)
-        return made
+    def kernel(s: For) -> Stmt:
+        return Kernel(s, memory, rule).rewritten() if any(type(x) is AllReduce for x in walk(s)) else s
 
-    return program.map_bodies(body)
+    return program.map_bodies(lambda body: map_kernels(body, kernel, _host))
 
 
-def _kernels(s: Any, memory: Memory, rule: Rule) -> Any:
+def _host(s: Stmt) -> None:
     if type(s) is AllReduce:
         raise BuildError("allreduce-threads", f"`{show(s)}` stands outside of every thread loop")
-    if type(s) is not For or s.kind != "thread" or is_virtual(s.thread):
-        return map_children(s, lambda c: _kernels(c, memory, rule) if isinstance(c, Stmt) else c)
-    if not any(type(x) is AllReduce for x in walk(s)):
-        return s
-    return Kernel(s, memory, rule).rewritten()
 
 
 # ---------------------------------------------------------------- one kernel
@@ -198,8 +192,8 @@ class Kernel:
     def look(self, s: Stmt) -> None:
         if type(s) is AllReduce:
             self.sites[s] = self.site(s)
-        elif type(s) is For and s.kind == "thread" and not is_virtual(s.thread):
-            self.thread(s)
+        elif is_thread_loop(s):
+            self.thread(s)  # type: ignore[arg-type]
         elif type(s) is For:
             self.parted(s, s.lo, s.extent, virtual=s.kind == "vthread" or is_virtual(s.thread))
         elif type(s) in (If, While):
@@ -215,15 +209,15 @@ class Kernel:
                         self.look(x)
 
     def thread(self, s: For) -> None:
-        if s.thread in TAGS:
+        if s.thread in BLOCK:
             self.varies.add(s.var)
             self.tags[s.var] = s.thread
             outer = self.index.get(s.thread)
             self.index[s.thread] = binary("-", s.var, s.lo)
         n = constant(s.extent)
-        narrow = s.thread in TAGS and n is not None and n < self.block.extents[s.thread]
+        narrow = s.thread in BLOCK and n is not None and n < self.block.extents[s.thread]
         self.inside(s, _headline(s) if narrow else "")
-        if s.thread in TAGS:
+        if s.thread in BLOCK:
             self.index.pop(s.thread)
             if outer is not None:
                 self.index[s.thread] = outer
@@ -257,7 +251,7 @@ class Kernel:
         loose = [v.name for v in s.threads if v not in self.tags or self.tags[v] not in self.index]
         if loose:
             message = f"`{show(s)}` is over {', '.join(loose)}, but no loop over the threads of a block binds it"
-            raise BuildError("allreduce-threads", message, legal=TAGS)
+            raise BuildError("allreduce-threads", message, legal=BLOCK)
         if self.apart:
             raise BuildError(
                 "allreduce-divergent",
@@ -273,7 +267,7 @@ def block_of(top: For, what: str) -> Block:
     """The block of a kernel; its size must be known. `what`: which kernels need that, for the refusal."""
     found: dict[str, int] = {}
     for s in walk(top):
-        if type(s) is not For or s.kind != "thread" or s.thread not in TAGS:
+        if type(s) is not For or s.kind != "thread" or s.thread not in BLOCK:
             continue
         n = constant(s.extent)
         if n is None:
@@ -283,7 +277,7 @@ def block_of(top: For, what: str) -> Block:
                 hint="split the axis by the number of threads and bind the inner part",
             )
         found[s.thread] = max(n, found.get(s.thread, 0))
-    return Block({t: found[t] for t in TAGS if t in found})
+    return Block({t: found[t] for t in BLOCK if t in found})
 
 
 def _headline(s: Any) -> str:

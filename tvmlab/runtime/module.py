@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +56,7 @@ class Module:
             return None
         from .gpu import Launcher
 
-        launcher = Launcher(self.compiled.extra["device"], self.compiled.extra["host"])
-        self.compiled = replace(self.compiled, call=launcher.call)
-        return launcher
+        return Launcher(self.compiled.extra["device"], self.compiled.extra["host"])
 
     # ------------------------------------------------------------ running
 

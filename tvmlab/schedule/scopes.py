@@ -8,6 +8,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from ..core.threads import BLOCK, GRID
+
 _SCOPES = {
     "global": 0, "shared": 1, "warp": 2, "local": 3, "wmma.matrix_a": 4, "wmma.matrix_b": 5, "wmma.accumulator": 6,
     "texture": 7, "amx.tmm": 8,
@@ -33,11 +35,9 @@ def rank(scope: str) -> int | None:
 
 def thread_rank(tag: str) -> int | None:
     """0 for a grid index, 1 for one in a block, None for a tag that is no thread's."""
-    if tag.startswith("blockIdx."):
+    if tag in GRID:
         return 0
-    if tag.startswith(("threadIdx.", "vthread")) or tag == "cthread":
-        return 1
-    return None
+    return 1 if tag in BLOCK or is_virtual(tag) else None
 
 
 def is_virtual(tag: str) -> bool:

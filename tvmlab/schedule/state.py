@@ -178,6 +178,10 @@ class State:
     def with_stage(self, stage: Stage) -> State:
         return replace(self, stages={**self.stages, stage.index: stage})
 
+    def scopes_around(self, stage: Stage) -> list[str]:
+        """Where the stage and what it reads are kept, as far as somebody said."""
+        return [stage.scope, *(self.stage_of(t).scope for t in stage.op.inputs)]
+
     def stage_of(self, thing: Any) -> Stage:
         """The stage of a tensor or an operation, also of one that cache_write or rfactor has replaced since."""
         op = thing.op if isinstance(thing, Tensor) else thing

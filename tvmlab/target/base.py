@@ -217,8 +217,8 @@ class Compiled:
     status            in that file it returns an int, 0 for success
     numbers           dtypes in which it takes scalars and sizes, if they are not the program's
     set_num_threads   callable(n)
-    device, host      of a program with kernels: its `gpu.DeviceCode`, and the function that launches them. `call` is
-                      then set by the Module, which knows devices
+    device, host      of a program with kernels: its `gpu.DeviceCode`, and the function that launches them. `call` then
+                      only refuses: the Module, which knows devices, runs them
     program           of one with kernels: what it was compiled from
     """
 
@@ -235,7 +235,8 @@ class TargetKind:
 
     `passes`: names of lowering passes after the shared ones; `leaves_out`: shared ones that do it no good.
     `source(program, target)`: the generated text. `compile(program, target)`: something that runs. `scopes`: storage
-    scopes it has. `model`: of a device with kernels, the one whose limits hold (`gpu.limits`).
+    scopes it has. `threads`: it runs loops that are bound to thread axes; `model`: of a device with kernels, the one
+    whose limits hold (`gpu.limits`).
 
     For who reads: `title`, what the generated text is called ("": as the target); `syntax`, how its words are found
     (python, llvm, asm, c); `forms`, what else a compiled program can show without a long wait (`asm`); `own_text`:
@@ -249,6 +250,7 @@ class TargetKind:
     compile: Callable[[Program, Target], Compiled]
     passes: tuple[str, ...] = ()
     leaves_out: frozenset[str] = frozenset()
+    threads: bool = False
     model: str = ""
     scopes: frozenset[str] = frozenset({"global", "local", "shared", "warp"})
     device: str = "cpu"

@@ -148,7 +148,7 @@ def _rfactor(state: State, stage: Stage, args: Mapping[str, Any], signs: Signs) 
 def _tensorize(state: State, stage: Stage, args: Mapping[str, Any], signs: Signs) -> list[Param]:
     chosen = args.get("tensor_intrin")
     choices: list[Choice] = []
-    for x in registered([t.dtype for t in stage.op.outputs]):
+    for x in registered([t.dtype for t in stage.op.outputs], state.scopes_around(stage)):
         choice: Choice = {"value": {"intrin": x.name}, "label": x.name}
         if x in signs:
             choice["sign"] = signs[x]

@@ -54,12 +54,12 @@ def test_where_there_is_no_warp_memory_nothing_changes():
     assert warp_memory(p) is p
 
 
-def by_hand(access=None, x=64, shape=32):
+def by_hand(access=None, x=64, shape=32, scope="warp"):
     """64 threads in a row: each warp turns its half around."""
-    a, c, w, (tx,) = buffer("A", x), buffer("C", x), buffer("W", shape, scope="warp"), ints("tx")
+    a, c, w, (tx,) = buffer("A", x), buffer("C", x), buffer("W", shape, scope=scope), ints("tx")
     first = store(w, tx % 32, load(a, tx))
     last = access(a, c, w, tx) if access else store(c, tx, load(w, 31 - tx % 32))
-    body = loop(tx, x, first, Barrier("warp"), last, kind="thread", thread="threadIdx.x")
+    body = loop(tx, x, first, Barrier(scope), last, kind="thread", thread="threadIdx.x")
     return flatten(program((a, c), loop(B, 1, Alloc(w, body), kind="thread", thread="blockIdx.x")))
 
 
@@ -77,6 +77,16 @@ def test_barriers_of_the_block_do_as_well():
     assert {b.scope for b in nodes(made, Barrier)} == {"shared"}
     p = red.flat(*red.rows(x=4)[:2])
     assert get("block_barriers")(p) is p
+
+
+@pytest.mark.parametrize("scope", ["warp", "warp.mine"])
+def test_barriers_of_a_person_too_whatever_else_their_scope_is_called(scope):
+    p = by_hand(scope=scope)
+    assert {b.scope for b in nodes(p, Barrier)} == {scope}
+    made = get("block_barriers")(warp_memory(p))
+    assert {b.scope for b in nodes(made, Barrier)} == {"shared"}
+    assert {a.buffer.scope for a in nodes(made, Alloc)} == {"shared"}
+    assert (result(made) == np.arange(64).reshape(2, 32)[:, ::-1].reshape(-1)).all()
 
 
 def test_barriers_of_warps_stay():

@@ -312,19 +312,6 @@ def test_strict_arithmetic_says_so():
 # ---------------------------------------------------------------- what is refused
 
 
-def test_a_barrier_that_not_all_threads_reach():
-    assert refused(BuildError, lambda: siblings(Barrier("shared"))).splitlines()[0] == (
-        "the target `opencl` would wait forever at this barrier: only 5 of 8 threads of threadIdx.x run `b`"
-    )
-    message = refused(BuildError, lambda: in_a_kernel([], lambda tx: [If(tx < 3, Barrier("shared"))]))
-    assert message.startswith("the target `opencl` would wait forever at this barrier: `tx < 3` does not hold for all")
-    uneven = refused(BuildError, lambda: in_a_kernel([], lambda tx: [loop(Var("i"), tx, Barrier("shared"))]))
-    assert "not all threads run as many turns of `i`" in uneven
-    n = Var("n")
-    assert "barrier(" in in_a_kernel([n], If(n < 3, Barrier("shared")))
-    assert "barrier(" in siblings(Barrier("shared"), tag="blockIdx.x")
-
-
 def test_memory_of_a_size_that_is_no_number():
     A, n = buffer("A", (8,)), Var("n")
     L = buffer("L", (n, Const(2)), scope="local")

@@ -5,13 +5,15 @@ import pytest
 from tests import kernels
 from tests.loops import buffer, function, load, loop, store
 from tests.pure.passes import reductions as red
+from tests.pure.passes.test_warp_memory import by_hand as by_hand_turned
 from tests.pure.passes.test_warp_memory import rotated
 from tests.pure.target.test_texts_compile import clang, nvrtc
 from tests.refusal import refused
-from tvmlab.core.build import const, if_then_else
+from tvmlab.core.build import const
 from tvmlab.core.error import BuildError
-from tvmlab.core.node import Call, If, Var
+from tvmlab.core.node import Call, Var
 from tvmlab.core.program import Program
+from tvmlab.face.api import for_target
 from tvmlab.lowering import passes, pipeline
 from tvmlab.target import Target, get
 from tvmlab.target.cuda_c import check as cuda
@@ -52,10 +54,10 @@ def test_where_reductions_keep_the_tree(target):
 # ---------------------------------------------------------------- shuffles by hand
 
 
-def by_hand(value, target="cuda_c", dtype="float32", around=lambda s, tx: s):
+def by_hand(value, target="cuda_c", dtype="float32"):
     A, C, tx = buffer("A", (32,), dtype), buffer("C", (32,), dtype), Var("tx")
     shuffle = Call("shuffle_xor", (load(A, tx), const(1), const(32)), dtype, "intrin")
-    fn = function([A, C], loop(tx, 32, around(store(C, tx, value(shuffle, tx)), tx), thread="threadIdx.x"), name="main")
+    fn = function([A, C], loop(tx, 32, store(C, tx, value(shuffle)), thread="threadIdx.x"), name="main")
     program = Program((fn,))
     for name in (*pipeline.FLAT, "split_host_device"):
         program = passes.get(name)(program)
@@ -63,22 +65,16 @@ def by_hand(value, target="cuda_c", dtype="float32", around=lambda s, tx: s):
 
 
 def test_a_shuffle():
-    assert by_hand(lambda x, tx: x + 1.0) == "C[tx] = __shfl_xor_sync(0xffffffff, A[tx], 1, 32) + 1.0f;"
+    assert by_hand(lambda x: x + 1.0) == "C[tx] = __shfl_xor_sync(0xffffffff, A[tx], 1, 32) + 1.0f;"
 
 
 @pytest.mark.parametrize("words, options", [
     ("the target `opencl` exchanges no values among the lanes of a warp", {"target": "opencl"}),
     ("the target `metal` exchanges no values among the lanes of a warp", {"target": "metal"}),
     ("shuffles values of 32 and 64 bits, not int16", {"dtype": "int16"}),
-    ("`tx < 3` does not hold for all threads", {"around": lambda s, tx: If(tx < 3, s)}),
 ])  # fmt: skip
 def test_refused(words, options):
-    assert words in refused(BuildError, lambda: by_hand(lambda x, tx: x, **options))
-
-
-def test_a_choice_of_each_lane_is_refused():
-    message = refused(BuildError, lambda: by_hand(lambda x, tx: if_then_else(tx < 3, x, const(0.0))))
-    assert "needs all lanes of the warp at this shuffle: it stands in a choice" in message
+    assert words in refused(BuildError, lambda: by_hand(lambda x: x, **options))
 
 
 # ---------------------------------------------------------------- memory of a warp
@@ -93,6 +89,15 @@ def test_warp_memory(target, barrier):
     lines = [x.strip() for x in kernels.text(s, args, target).splitlines()]
     assert lines.count(barrier) == 1
     assert any("A_warp" in x and "64" in x for x in lines)  # 32 for each of two warps
+
+
+@pytest.mark.parametrize("target, barrier", [
+    ("opencl", "barrier(CLK_LOCAL_MEM_FENCE);"), ("metal", "threadgroup_barrier(mem_flags::mem_threadgroup);"),
+    ("cuda_c", "__syncwarp();"), ("cuda", "cuda.syncwarp()"),
+])  # fmt: skip
+def test_barriers_of_a_scope_that_a_person_named(target, barrier):
+    made = for_target(by_hand_turned(scope="warp.mine"), Target(target))
+    assert [x.strip() for x in get(target).source(made, Target(target)).splitlines()].count(barrier) == 1
 
 
 @nvrtc

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...core.node import IterVar
+from ...core.threads import BLOCK, GRID
 from ...schedule.state import Stage, State
 from ..moves import thread
 from . import Steps, Value, data_loops, need_plain, reductions, reorder, split
@@ -30,12 +31,11 @@ def steps(state: State, stage: Stage, threads: int, each: int) -> Steps:
         (group, own), _ = yield split(stage, rest, each)
         blocks, groups, inner = [*blocks, block], [*groups, group], [*inner, own]
     yield reorder(stage, *blocks, *groups, *reductions(state, stage), *inner)
-    for name, axes in (("blockIdx", blocks), ("threadIdx", groups)):
-        yield from _bound(state, stage, name, axes)
+    for tags, axes in ((GRID, blocks), (BLOCK, groups)):
+        yield from _bound(state, stage, tags, axes)
 
 
-def _bound(state: State, stage: Stage, name: str, axes: Sequence[IterVar]) -> Steps:
+def _bound(state: State, stage: Stage, tags: Sequence[str], axes: Sequence[IterVar]) -> Steps:
     """The innermost loop is x: neighbouring threads then touch neighbouring elements."""
-    tags = [f"{name}.{d}" for d in "xy"[: len(axes)]]
-    for a, tag in zip(axes, reversed(tags), strict=True):
+    for a, tag in zip(axes, reversed(tags[: len(axes)]), strict=True):
         yield "bind", {"stage": stage.index, "ivar": a, "thread_ivar": thread(state, tag)}

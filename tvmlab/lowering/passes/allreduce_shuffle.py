@@ -27,10 +27,11 @@ from ...core import dtype as dt
 from ...core.build import binary, const, if_then_else, select
 from ...core.node import Barrier, Bin, Call, Combiner, Expr, If, LetStmt, Load, Stmt, Store, Var
 from ...core.program import Program
+from ...core.threads import WARP
 from ...core.walk import seq
 from ...expr.reduce import combine
 from ..config import DEFAULT, Config
-from ..together import WARP, Scratch, Site, always, rewrite_reductions
+from ..together import Scratch, Site, always, rewrite_reductions
 
 SYNC = Barrier("shared")
 Values = tuple[Expr, ...]

@@ -5,7 +5,7 @@
     C[tx] = W[31 - tx]                               C[tx] = W[31 - tx]
 
 Memory of scope warp is shared memory by then (`warp_memory`). A barrier that not all threads of the block reach is
-refused by the printers.
+refused when all passes are done (target/gpu/divergence.py).
 """
 
 from __future__ import annotations

@@ -26,12 +26,13 @@ from ...core.error import BuildError
 from ...core.node import REDUCE, Alloc, Barrier, Buffer, Call, Evaluate, Expr, For, Load, Stmt, Store
 from ...core.program import Function, Origin, Program
 from ...core.text import identifier, show
-from ...core.walk import children, free_variables, map_children, variables, walk
+from ...core.threads import LAUNCH
+from ...core.walk import children, free_variables, variables, walk
 from ...schedule.scopes import rank
+from ..blocks import map_kernels
 from ..config import DEFAULT, Config
 
 LONGEST = 120  # letters of a kernel's name: drivers make files of them
-TAGS = tuple(f"{stem}.{axis}" for stem in ("blockIdx", "threadIdx") for axis in "xyz")
 
 
 def split_host_device(program: Program, config: Config = DEFAULT) -> Program:
@@ -41,7 +42,7 @@ def split_host_device(program: Program, config: Config = DEFAULT) -> Program:
         raise BuildError("several-functions", f"a program for a device has one function; this one has {names}")
     fn = program.entry
     cut = Cutter(fn)
-    body = cut.host(fn.body)
+    body = map_kernels(fn.body, cut.launch, cut.host)
     _refuse_host_work(body)
     return replace(program, functions=(replace(fn, body=body), *cut.kernels))
 
@@ -57,18 +58,15 @@ class Cutter:
         self.buffers: dict[Any, Buffer] = {b.data: b for b in self.fn.buffers}
         self.names = {self.fn.name}
 
-    def host(self, s: Any) -> Any:
-        if isinstance(s, For) and s.kind == "thread":
-            return self.launch(s)
+    def host(self, s: Stmt) -> None:
         if isinstance(s, Alloc):
             self.buffers[s.buffer.data] = s.buffer
-        return map_children(s, lambda c: self.host(c) if isinstance(c, Stmt) else c)
 
     def launch(self, s: For) -> Stmt:
         kernel = self.kernel(s)
         self.kernels.append(kernel)
         extents = dict(kernel.attrs)["launch"]
-        dims = tuple(extents.get(tag, const(1)) for tag in TAGS)
+        dims = tuple(extents.get(tag, const(1)) for tag in LAUNCH)
         args = tuple(p.data if isinstance(p, Buffer) else p for p in kernel.params)
         return Evaluate(Call(kernel.name, (*dims, *args), "int32", "launch"))
 
@@ -105,8 +103,8 @@ def _extents(s: For, kernel: str) -> dict[str, Expr]:
     for loop in walk(s):
         if not isinstance(loop, For) or loop.kind != "thread":
             continue
-        if loop.thread not in TAGS:
-            raise BuildError("thread-tag", f"`{loop.thread}` is no thread axis of a device", legal=list(TAGS))
+        if loop.thread not in LAUNCH:
+            raise BuildError("thread-tag", f"`{loop.thread}` is no thread axis of a device", legal=list(LAUNCH))
         inner = next((v for v in variables(loop.extent) if v in bound), None)
         if inner is not None:
             raise BuildError(
@@ -116,7 +114,7 @@ def _extents(s: For, kernel: str) -> dict[str, Expr]:
             )
         before = found.get(loop.thread)
         found[loop.thread] = loop.extent if before is None else _larger(before, loop.extent)
-    return {tag: found[tag] for tag in TAGS if tag in found}
+    return {tag: found[tag] for tag in LAUNCH if tag in found}
 
 
 def _larger(a: Expr, b: Expr) -> Expr:

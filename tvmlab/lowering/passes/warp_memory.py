@@ -40,20 +40,20 @@ from ...core.node import (
 )
 from ...core.program import Program
 from ...core.text import show
+from ...core.threads import BLOCK, WARP
 from ...core.walk import map_children, replace, walk
-from ...schedule.scopes import is_virtual, rank
+from ...schedule.scopes import rank
+from ..blocks import map_kernels
 from ..config import DEFAULT, Config
-from ..together import TAGS, WARP, block_of
+from ..together import block_of
 
 
 def warp_memory(program: Program, config: Config = DEFAULT) -> Program:
-    return program.map_bodies(_kernels)
+    return program.map_bodies(lambda body: map_kernels(body, _kernel))
 
 
-def _kernels(s: Any) -> Any:
-    if type(s) is For and s.kind == "thread" and not is_virtual(s.thread):
-        return Slices(s).visit(s) if any(type(x) is Alloc and _warp(x.buffer) for x in walk(s)) else s
-    return map_children(s, lambda c: _kernels(c) if isinstance(c, Stmt) else c)
+def _kernel(s: For) -> Any:
+    return Slices(s).visit(s) if any(type(x) is Alloc and _warp(x.buffer) for x in walk(s)) else s
 
 
 def _warp(b: Any) -> bool:
@@ -71,7 +71,7 @@ class Slices:
 
     def visit(self, s: Any) -> Any:
         t = type(s)
-        if t is For and s.kind == "thread" and s.thread in TAGS:
+        if t is For and s.kind == "thread" and s.thread in BLOCK:
             return self.thread(s)
         if t is Alloc and _warp(s.buffer):
             self.made[s.buffer] = self.sliced(s.buffer)

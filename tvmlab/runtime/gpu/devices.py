@@ -6,10 +6,10 @@ cuda(0)     no GPU: runs on Numba's simulator, which emulates and is not timed
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import Any
 
 from ...core.error import LabError
@@ -74,11 +74,22 @@ def report() -> str:
 
 
 def installed(package: str) -> bool:
-    """Can it be imported? It is not imported (its parent is)."""
+    """Can it be imported? Nothing is, the packages around it neither: `import numba` takes half a second."""
+    parts, place = package.split("."), None
+    for k in range(len(parts)):
+        found = _spec(".".join(parts[: k + 1]), place)
+        if found is None:
+            return False
+        place = found.submodule_search_locations
+    return True
+
+
+def _spec(name: str, place: Sequence[str] | None) -> Any:
+    """What `importlib.util.find_spec` gives, which imports the package around."""
     try:
-        return find_spec(package) is not None
+        return next((s for f in sys.meta_path if (s := f.find_spec(name, place)) is not None), None)
     except (ImportError, ValueError):
-        return False
+        return None
 
 
 def _opencl() -> Listing:

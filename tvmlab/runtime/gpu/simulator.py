@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 
 from ...core import dtype as dt
+from ...core.threads import WARP
 from ...target.gpu.code import DeviceCode, Launch
 from . import fits, session
 from .errors import LaunchError
 from .session import Report
 from .source import PREFIX, module
 
-WARP = 32
 # what every CUDA device of the last ten years takes
 ROOM = fits.Room("a CUDA device", 1024, (1024, 1024, 64), 48 << 10, (2**31 - 1, 65535, 65535))
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from ...core.error import ScheduleError, ScheduleTypeError
 from ...core.node import DATA, REDUCE, THREAD, IterVar
+from ...core.threads import BLOCK
 from ..guard import loop_lines, named, need_kind, need_leaf, rfactor_hint, warn, warn_lost
 from ..scopes import is_virtual, thread_rank
 from ..state import Stage, State
@@ -47,7 +48,7 @@ def _need_together(state: State, s: Stage, axis: IterVar, tag: str) -> None:
         "bind-reduction",
         f"cannot bind {named(state, axis)} in stage {s.name} to {tag}",
         where=loop_lines(state, s, [axis], f"carries a reduction, and {_who(tag)} cannot reduce together"),
-        legal=["threadIdx.x", "threadIdx.y", "threadIdx.z"],
+        legal=BLOCK,
         hint=rfactor_hint(state, s, axis, f"spread a reduction over {_who(tag)}"),
     )
 

@@ -41,8 +41,9 @@ def text_and_places(program: Program, d: Dialect) -> tuple[str, dict[int, str], 
     sites: list[Site] | None = [] if is_checked(program) else None
     written = [write(fn, d, sites) for fn in found]
     used = {t for w in written for t in w.dtypes}
-    head = [*[f"// {note}" for note in d.notes], *d.head.splitlines()]
+    head = [*[f"// {note}" for note in (*d.notes, *program.remarks)], *d.head.splitlines()]
     head += d.half_head.splitlines() if "float16" in used else []
+    head += d.fragments_head.splitlines() if any(w.fragments for w in written) else []
     head += d.float64_head.splitlines() if "float64" in used else []
     head += d.strict_head.splitlines() if is_strict(program) else []
     parts = ["\n".join(head)] if head else []

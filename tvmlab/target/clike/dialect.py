@@ -68,6 +68,8 @@ class Dialect:
     vector_arithmetic: bool = True
     vector_types: Mapping[str, str] = field(default_factory=dict)  # dtype -> the stem of its vectors, where another
     copies: Mapping[int, str] = field(default_factory=dict)  # bytes -> an aligned type to copy them by
+    fragments: Mapping[str, str] = field(default_factory=dict)  # what tensor cores do -> template (wmma.py)
+    fragments_head: str = ""
     packed: str = ""  # a vector type that any element address is good for: {type}, {n}
     float64_head: str = ""
     half_head: str = ""

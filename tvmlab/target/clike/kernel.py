@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...core import fragments
 from ...core.deep import deep
 from ...core.error import BuildError
 from ...core.node import Alloc, Buffer, Const, Expr, For, Load, Ramp, Store, Var
 from ...core.program import Function
+from ...core.threads import BLOCK
 from ...core.walk import constant, walk
 from ..gpu.code import Site, written
 from .checked import Watch
@@ -18,12 +20,13 @@ from .printer import CPrinter, ascii_name
 @dataclass(frozen=True)
 class Written:
     """`loops`: of each line, the loop it is of; `helpers`: (what, dtype) of those called; `dtypes`: element types that
-    occur."""
+    occur; `fragments`: it uses tensor cores."""
 
     lines: tuple[str, ...]
     loops: tuple[str, ...]
     helpers: frozenset[tuple[str, str]]
     dtypes: frozenset[str]
+    fragments: bool
 
 
 def kernel_name(fn: Function) -> str:
@@ -47,7 +50,7 @@ def write(fn: Function, d: Dialect, sites: list[Site] | None = None) -> Written:
     head = d.kernel.format(name=kernel_name(fn), params=_in_lines(params), bounds=_bounds(d, launch))
     first = f"{head} {{".splitlines()
     loops = (*[""] * len(first), *p.loops, "")
-    return Written((*first, *p.lines, "}"), loops, frozenset(p.wanted), frozenset(p.used))
+    return Written((*first, *p.lines, "}"), loops, frozenset(p.wanted), frozenset(p.used), bool(p.tiles))
 
 
 def _in_lines(params: list[str]) -> str:
@@ -68,6 +71,7 @@ def _params(p: CPrinter, fn: Function, sites: list[Site] | None) -> list[str]:
     stored = written(fn)
     read = {x.buffer.data for x in body if type(x) is Load}
     p.wide = {x.buffer.data for x in body if type(x) in (Load, Store) and type(x.indices[0]) is Ramp}  # type: ignore[attr-defined]
+    p.tiled = {x.args[5].args[0] for x in body if fragments.is_call(x) and len(x.args) > 6 and x.name != "mma_sync"}  # type: ignore[attr-defined]
     made = []
     for i, x in enumerate(fn.params):
         if isinstance(x, Buffer):
@@ -96,9 +100,6 @@ def _indices(p: CPrinter, fn: Function, launch: dict[str, Expr]) -> None:
         p.threads[loop.thread] = (name, launch.get(loop.thread, loop.extent))
     for tag in sorted(p.threads, key=list(p.d.index).index):
         p.emit(f"const int {p.threads[tag][0]} = {p.d.index[tag]};")
-    p.own |= {
-        x.var for x in walk(fn.body) if isinstance(x, For) and x.kind == "thread" and x.thread.startswith("threadIdx")
-    }
 
 
 def _shared(p: CPrinter, fn: Function) -> None:
@@ -110,7 +111,7 @@ def _shared(p: CPrinter, fn: Function) -> None:
 
 def _bounds(d: Dialect, launch: dict[str, Expr]) -> str:
     """The size of a block, where it is a number."""
-    sizes = [constant(launch.get(f"threadIdx.{a}", Const(1))) for a in "xyz"]
+    sizes = [constant(launch.get(tag, Const(1))) for tag in BLOCK]
     if None in sizes:
         return ""
     x, y, z = (int(n or 0) for n in sizes)

@@ -185,7 +185,7 @@ def _word_of(p: CPrinter, four: tuple[Expr, ...]) -> bool:
 
 
 def _shuffle(p: CPrinter, e: Call) -> Printed:
-    """`shuffle_xor(value, mask, width)`; a lane that does not come here would leave the others with nothing."""
+    """`shuffle_xor(value, mask, width)`"""
     template = p.d.functions.get("shuffle_xor")
     if template is None:
         raise p.refuse(
@@ -194,9 +194,6 @@ def _shuffle(p: CPrinter, e: Call) -> Printed:
         )  # fmt: skip
     if dt.bits(e.dtype) not in (32, 64):
         raise p.refuse(e, "shuffle-dtype", f"shuffles values of 32 and 64 bits, not {e.dtype}")
-    if p.divergent or p.lazy:
-        why = p.divergent[-1] if p.divergent else "it stands in a choice that each lane makes for itself"
-        raise p.refuse(e, "divergent-shuffle", f"needs all lanes of the warp at this shuffle: {why}")
     return template.format(*[p.value(a) for a in e.args]), ATOM
 
 

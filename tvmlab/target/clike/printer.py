@@ -69,12 +69,12 @@ class CPrinter:
         self.memory: set[Any] = set()
         self.depth = self.lazy = 0
         self.place: list[str] = []  # the loops around, for errors
-        self.divergent: list[str] = []  # the conditions around that not all threads need share
         self.vectors: dict[Any, Buffer] = {}  # a vector variable -> the array of its lanes
         self.threads: dict[str, tuple[str, Expr]] = {}  # thread tag -> the name of the own index, how many are launched
         self.data: set[Any] = set()  # variables that stand for more than index arithmetic
-        self.own: set[Any] = set()  # variables that differ among the threads of a block
         self.wide: set[Any] = set()  # handles of memory that vectors are read from or written to
+        self.tiled: set[Any] = set()  # handles of memory that tiles are copied from or to
+        self.tiles: dict[Any, tuple[str, ...]] = {}  # handle of a fragment -> what its note says
         self.watch: Watch | None = None  # checks indices, where that is asked for
         self.exchanged = False  # may threads of a block see each other's global writes?
 
@@ -243,6 +243,8 @@ class CPrinter:
 
     def alignment(self, b: Buffer) -> str:
         """What vectors need of an array, where they need anything."""
+        if b.data in self.tiled:
+            return f"{self.d.fragments['align']} "
         return f"{self.d.align} " if self.d.align and b.data in self.wide else ""
 
     # ------------------------------------------------------------ statements

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...core import dtype as dt
+from ...core import fragments
 from ...core.affine import lin
 from ...core.node import (
     Alloc,
@@ -34,8 +35,9 @@ from ...core.node import (
 )
 from ...core.program import loop_name
 from ...core.text import show
-from ...core.walk import constant, identical, walk
-from . import lanes
+from ...core.walk import constant, identical
+from ...lowering.passes import infer_fragment
+from . import lanes, wmma
 
 if TYPE_CHECKING:
     from .printer import CPrinter
@@ -66,9 +68,6 @@ def _thread(p: CPrinter, s: For) -> None:
     if whole and base:
         return p.stmt(s.body)
     condition = "" if whole else f"if ({own} < {p.index(s.extent)}) "
-    diverges = not whole and s.thread.startswith("threadIdx")
-    if diverges:
-        p.divergent.append(f"only {show(s.extent)} of {show(launched)} threads of {s.thread} run {loop_name(s)}")
     p.emit(condition + "{")
     p.depth += 1
     if not base:
@@ -76,8 +75,6 @@ def _thread(p: CPrinter, s: For) -> None:
     p.stmt(s.body)
     p.depth -= 1
     p.emit("}")
-    if diverges:
-        p.divergent.pop()
     if not base:
         p.names.release(s.var)
     return None
@@ -90,7 +87,7 @@ def _loop(p: CPrinter, s: For) -> None:
     if s.kind == "unrolled":
         p.emit(p.d.unroll)
     p.emit(f"for ({kind} {name} = {lo}; {name} < {end}; ++{name}) {{")
-    _nested(p, s.body, _varies(p, s.lo, s.extent) and f"not all threads run as many turns of {loop_name(s)}")
+    p.block(s.body)
     p.emit("}")
     p.names.release(s.var)
 
@@ -105,34 +102,18 @@ def _end(p: CPrinter, s: For) -> str:
     return p.names(v)
 
 
-def _varies(p: CPrinter, *parts: Any) -> bool:
-    """May it differ among the threads of a block? What shared and global memory holds at one place is the same."""
-    return any(
-        x in p.own if type(x) is Var else type(x) is Load and x.buffer.scope == "local" for e in parts for x in walk(e)
-    )
-
-
-def _nested(p: CPrinter, body: Any, why: str | bool) -> None:
-    if why:
-        p.divergent.append(str(why))
-    p.block(body)
-    if why:
-        p.divergent.pop()
-
-
 def _while(p: CPrinter, s: While) -> None:
     p.emit(f"while ({p.lazily(s.cond)}) {{")
-    _nested(p, s.body, _varies(p, s.cond) and f"not all threads run as many turns of `while {show(s.cond)}`")
+    p.block(s.body)
     p.emit("}")
 
 
 def _if(p: CPrinter, s: If) -> None:
-    why = _varies(p, s.cond) and f"`{show(s.cond)}` does not hold for all threads"
     p.emit(f"if ({p.value(s.cond)}) {{")
-    _nested(p, s.then, why)
+    p.block(s.then)
     if s.other is not None:
         p.emit("} else {")
-        _nested(p, s.other, why)
+        p.block(s.other)
     p.emit("}")
 
 
@@ -165,8 +146,6 @@ def _updates(p: CPrinter, s: Store) -> bool:
 def _let(p: CPrinter, s: LetStmt) -> None:
     if dt.lanes(s.value.dtype) > 1:
         return lanes.let(p, s)
-    if _varies(p, s.value):
-        p.own.add(s.var)
     p.define(s.var, s.value)
     return p.stmt(s.body)
 
@@ -175,7 +154,9 @@ def _alloc(p: CPrinter, s: Alloc) -> None:
     """Shared memory is declared at the top of the kernel, other memory where it stands."""
     b = s.buffer
     name = p.declare(b)
-    if b.scope == "local":
+    if fragments.role(b.scope):
+        wmma.declare(p, b, name)
+    elif b.scope == "local":
         p.emit(f"{p.alignment(b)}{p.memory_type(b)} {name}[{p.size(b)}];")
     elif b.scope != "shared":
         raise p.refuse(
@@ -185,18 +166,18 @@ def _alloc(p: CPrinter, s: Alloc) -> None:
     p.stmt(s.body)
 
 
+def _attr(p: CPrinter, s: Attr) -> None:
+    if s.key == infer_fragment.KEY:
+        wmma.note(p, s)
+    p.stmt(s.body)
+
+
 def _barrier(p: CPrinter, s: Barrier) -> None:
     scope = "warp" if s.scope.startswith("warp") else s.scope
     text = p.d.barriers.get(scope)
     if text is None:
         known = [b for b in p.d.barriers if b != "both"]
         raise p.refuse(s, "barrier-scope", f"has no barrier of scope `{s.scope}`", legal=known)
-    if p.divergent and scope == "shared":
-        raise p.refuse(
-            s, "divergent-barrier", f"would wait forever at this barrier: {p.divergent[-1]}",
-            hint="every thread of a block must reach a barrier: bind all stages of the kernel to thread axes of the "
-            "same extent, or attach the stage that needs the barrier outside of the condition",
-        )  # fmt: skip
     p.emit(p.d.barriers["both"] if scope == "shared" and p.exchanged and "both" in p.d.barriers else text)
 
 
@@ -208,6 +189,8 @@ def _all_reduce(p: CPrinter, s: AllReduce) -> None:
 
 def _evaluate(p: CPrinter, s: Evaluate) -> None:
     e = s.value
+    if fragments.is_call(e):
+        return wmma.call(p, s)
     if isinstance(e, Const) or (isinstance(e, Call) and e.name == "prefetch"):
         return  # a prefetch is a hint
     if dt.lanes(e.dtype) > 1:
@@ -223,7 +206,7 @@ STMT: dict[type, Callable[[Any, Any], None]] = {
     Store: _store,
     Alloc: _alloc,
     LetStmt: _let,
-    Attr: lambda p, s: p.stmt(s.body),
+    Attr: _attr,
     Barrier: _barrier,
     AllReduce: _all_reduce,
     Evaluate: _evaluate,

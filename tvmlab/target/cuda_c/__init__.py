@@ -8,6 +8,7 @@ type.
 from __future__ import annotations
 
 from ...core.program import Program
+from ...core.threads import LAUNCH
 from ..base import KERNELS, Compiled, Target, TargetKind
 from ..clike import Dialect, launched, program_text
 
@@ -31,7 +32,7 @@ DIALECT = Dialect(
     types=TYPES,
     half="native",
     int64_suffix="LL",
-    index={f"{stem}Idx.{axis}": f"{stem}Idx.{axis}" for stem in ("block", "thread") for axis in "xyz"},
+    index={tag: tag for tag in LAUNCH},
     barriers={"shared": "__syncthreads();", "warp": "__syncwarp();"},
     functions={
         **{f: f + "{f}({0})" for f in ONE},
@@ -83,6 +84,17 @@ DIALECT = Dialect(
     scalar="const {type} {name}",
     shared="__shared__ {align}{type} {name}[{size}];",
     align="__align__(16)",
+    fragments={
+        "declare": "nvcuda::wmma::fragment<nvcuda::wmma::{role}, {m}, {n}, {k}, {type}{layout}> {name}[{count}];",
+        "align": "__align__(32)",
+        "layout": ", nvcuda::wmma::{layout}",
+        "fill_fragment": "nvcuda::wmma::fill_fragment({f}, {value});",
+        "load_matrix_sync": "nvcuda::wmma::load_matrix_sync({f}, {pointer}, {stride});",
+        "load_accumulator": "nvcuda::wmma::load_matrix_sync({f}, {pointer}, {stride}, nvcuda::wmma::mem_{layout});",
+        "store_matrix_sync": "nvcuda::wmma::store_matrix_sync({pointer}, {f}, {stride}, nvcuda::wmma::mem_{layout});",
+        "mma_sync": "nvcuda::wmma::mma_sync({d}, {a}, {b}, {c});",
+    },
+    fragments_head="#include <mma.h>",
     half_head="#include <cuda_fp16.h>",
     inside="""\
 {F} long long inside(int* faults, int site, long long i, long long n) {{
@@ -112,8 +124,9 @@ TARGET = TargetKind(
     about="CUDA C++: to read, to compile elsewhere, and to run where there is a GPU",
     source=source,
     compile=compile,
-    passes=("warp_memory", "allreduce_shuffle", "allreduce_tree", "split_host_device"),
+    passes=("infer_fragment", "warp_memory", "allreduce_shuffle", "allreduce_tree", "split_host_device"),
     leaves_out=KERNELS,
+    threads=True,
     model="sm_80",
     device="cuda",
     checks=True,

@@ -20,6 +20,7 @@ from ...core.error import BuildError, MissingName
 from ...core.node import Alloc, Buffer, Const, Expr, For, Load, Ramp, Store
 from ...core.program import Function, Program, loop_name
 from ...core.text import show
+from ...core.threads import BLOCK, GRID, WARP
 from ...core.units import size as shown
 from ...core.walk import constant, walk
 from ...schedule.scopes import rank
@@ -27,7 +28,6 @@ from ...schedule.scopes import rank
 if TYPE_CHECKING:
     from ..base import Target
 
-AXES = ("x", "y", "z")
 KIB = 1024
 WIDE = 16  # bytes: where an array begins that vectors are read from; any other begins where its elements may
 
@@ -49,7 +49,7 @@ class Model:
     grid: tuple[int, int, int]
     shared: int
     shared_most: int
-    warp: int = 32
+    warp: int = WARP
     registers_thread: int = 0
     registers_sm: int = 0
     register_unit: int = 0
@@ -181,7 +181,7 @@ def check(program: Program, model: Model) -> None:
 
 
 def _check_block(fn: Function, extents: Mapping[str, Expr], model: Model) -> None:
-    tags = [t for t in extents if t.startswith("threadIdx.") and constant(extents[t]) is not None]
+    tags = [t for t in extents if t in BLOCK and constant(extents[t]) is not None]
     total = prod(constant(extents[t]) or 0 for t in tags)
     if total > model.threads:
         names_ = " * ".join(t for t in tags if constant(extents[t]) != 1)
@@ -190,13 +190,12 @@ def _check_block(fn: Function, extents: Mapping[str, Expr], model: Model) -> Non
 
 
 def _check_dimensions(fn: Function, extents: Mapping[str, Expr], model: Model) -> None:
-    for stem, limits, what in (("threadIdx", model.block, "threads"), ("blockIdx", model.grid, "blocks")):
-        for axis, most in zip(AXES, limits, strict=True):
-            tag = f"{stem}.{axis}"
+    for tags, limits, what in ((BLOCK, model.block, "threads"), (GRID, model.grid, "blocks")):
+        for tag, most in zip(tags, limits, strict=True):
             n = extents.get(tag)
             if isinstance(n, Const) and n.value > most:
                 message = f"{tag} = {n.value} {what}; {model.name} has {most} in that dimension"
-                other = f"bind to {stem}.x, which has {limits[0]}" if limits[0] > most else "split by another factor"
+                other = f"bind to {tags[0]}, which has {limits[0]}" if limits[0] > most else "split by another factor"
                 raise _refused(f"too-many-{what}", fn, message, [tag], other)
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...core.node import AllReduce, Barrier, Call, Const, Expr, For, Stmt
+from ...core.threads import LAUNCH
 from ...core.walk import constant, free_variables, walk
 from .access import write_scalar
 from .writer import Writer
 
-TAGS = tuple(f"{stem}.{axis}" for stem in ("blockIdx", "threadIdx") for axis in "xyz")
 WIDTHS = (2, 4, 8, 16, 32)  # of the groups of lanes that shuffle among themselves
 VIRTUAL = ("vthread", "cthread", "virtual_thread")
 Body = Callable[[Writer, Stmt, str], None]
@@ -67,8 +67,9 @@ def _extents(w: Writer, s: For) -> dict[str, list[Expr]]:
     for loop in walk(s):
         if not isinstance(loop, For) or loop.kind != "thread" or virtual(loop):
             continue
-        if loop.thread not in TAGS:
-            raise w.refuse("thread-tag", f"the interpreter has no threads `{loop.thread}` (loop {loop.var.name})", TAGS)
+        if loop.thread not in LAUNCH:
+            why = f"the interpreter has no threads `{loop.thread}` (loop {loop.var.name})"
+            raise w.refuse("thread-tag", why, LAUNCH)
         for v in free_variables(loop.extent):
             if v not in w.names:
                 about = f"thread loop {loop.var.name} ({loop.thread})"

@@ -15,6 +15,9 @@ import numpy as np
 from ...core.deep import deep
 from ...core.node import Buffer, Var
 from ...core.program import Function, Program
+from ...lowering import passes
+from ...lowering.config import DEFAULT
+from ...lowering.fragments import has_fragments
 from .. import base
 from . import exprs, maths, stmts, threads
 from .machine import Machine, Stop
@@ -42,7 +45,7 @@ class Code:
 @deep
 def prepare(function: Function | Program, options: Options | None = None) -> Code:
     """Translate a function; refuse what cannot be run."""
-    fn = function.entry if isinstance(function, Program) else function
+    fn = _without_fragments(function.entry if isinstance(function, Program) else function)
     options = options or Options()
     w = Writer(options, watched(fn.params, fn.body) if options.races else frozenset(), exprs.EXPR)
     scalars = [p for p in fn.params if isinstance(p, Var)] + list(fn.sizes)
@@ -62,6 +65,14 @@ def prepare(function: Function | Program, options: Options | None = None) -> Cod
         fn, text, compile(text, f"<interp {fn.name}>", "exec"), tuple(w.sites), tuple(w.buffers), tuple(w.blocks),
         {**w.constants, **exprs.GLOBALS, **threads.GLOBALS}, options, threads_too,
     )  # fmt: skip
+
+
+def _without_fragments(fn: Function) -> Function:
+    """Tensor cores by the lanes of the warp; that takes flat memory."""
+    if not has_fragments(fn.body):
+        return fn
+    flat = passes.get("flatten_storage")(Program((fn,)), DEFAULT)
+    return passes.get("emulate_fragments")(flat, DEFAULT).entry
 
 
 def run(
@@ -189,6 +200,7 @@ TARGET = base.TargetKind(
     about="the reference interpreter: slow, and checks every access, race and barrier",
     source=lambda program, target: str(program),
     compile=_compile,
+    threads=True,
     own_text=False,
     checks=True,
 )

@@ -11,14 +11,13 @@ from collections.abc import Callable, Generator, Iterable
 from itertools import product
 from typing import Any
 
+from ...core.threads import BLOCK, GRID, WARP
 from .machine import Machine
 from .memory import Memory
 from .report import InterpError, headline
 from .tasks import Construct
 
-WARP = 32
 Running = Generator[Any, Any, None]
-AXES = "xyz"
 
 
 class Thread:
@@ -59,8 +58,7 @@ def launch(R: Machine, body: Callable[[Thread], Running], dims: Iterable[tuple[s
     """Run a kernel: `body(thread)` for all threads of all blocks."""
     extents = dict(dims)
     blocks, threads = (
-        {t: n for t in (f"{stem}.{a}" for a in AXES) if (n := extents.get(t)) is not None}
-        for stem in ("blockIdx", "threadIdx")
+        {t: n for t in tags if (n := extents.get(t)) is not None} for tags in (GRID, BLOCK)
     )
     base = R.task
     grid = R.tasks.instance(Construct("block", lambda i: _position(blocks, i)))

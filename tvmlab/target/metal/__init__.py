@@ -8,6 +8,7 @@ device's choice: reductions over threads go through memory, and barriers of a wa
 from __future__ import annotations
 
 from ...core.program import Program
+from ...core.threads import LAUNCH
 from ..base import KERNELS, Compiled, Target, TargetKind
 from ..clike import Dialect, only_text, program_text
 
@@ -27,7 +28,7 @@ DIALECT = Dialect(
     types=TYPES,
     half="native",
     int64_suffix="L",
-    index={f"{stem}Idx.{axis}": f"{stem}Idx.{axis}" for stem in ("block", "thread") for axis in "xyz"},
+    index={tag: tag for tag in LAUNCH},
     barriers={
         "shared": "threadgroup_barrier(mem_flags::mem_threadgroup);",
         "both": "threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device);",
@@ -77,8 +78,9 @@ TARGET = TargetKind(
     about="Metal kernels to read, and to compile on a Mac",
     source=source,
     compile=compile,
-    passes=("warp_memory", "block_barriers", "allreduce_tree", "split_host_device"),
+    passes=("emulate_fragments", "warp_memory", "block_barriers", "allreduce_tree", "split_host_device"),
     leaves_out=KERNELS,
+    threads=True,
     model="apple",
     device="metal",
     title="Metal",

@@ -27,7 +27,7 @@ def write(program: Program) -> DeviceCode:
         )  # fmt: skip
     printers = [_printed(f) for f in program.functions[1:]]
     lines = [line for p in printers for line in p.lines]
-    head = module_head(program.entry, lines, set().union(*(p.helpers for p in printers)))
+    head = module_head(program, lines, set().union(*(p.helpers for p in printers)))
     text, places = list(head), {}
     for p in printers:
         text += ["", ""]
@@ -62,8 +62,9 @@ TARGET = TargetKind(
     about="Python source for Numba CUDA; without a GPU it runs in Numba's simulator",
     source=source,
     compile=compile,
-    passes=("warp_memory", "allreduce_tree", "split_host_device"),
+    passes=("emulate_fragments", "warp_memory", "allreduce_tree", "split_host_device"),
     leaves_out=KERNELS,
+    threads=True,
     model="sm_80",
     device="cuda",
     checks=True,

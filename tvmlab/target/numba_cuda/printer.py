@@ -360,7 +360,8 @@ def _thread(p: CudaPrinter, s: For) -> None:
 
 
 def _barrier(p: CudaPrinter, s: Barrier) -> None:
-    waits = {"shared": "cuda.syncthreads()", "warp": "cuda.syncwarp()"}.get(s.scope)
+    scope = "warp" if s.scope.startswith("warp") else s.scope
+    waits = {"shared": "cuda.syncthreads()", "warp": "cuda.syncwarp()"}.get(scope)
     if waits is None:
         raise p.refuse(
             s, "global-barrier", "cannot let blocks wait for each other",

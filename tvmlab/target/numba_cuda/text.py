@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
-from ...core.program import Function
+from ...core.program import Program
 from ...core.text import show
 
 
@@ -23,14 +23,16 @@ def helpers() -> dict[str, str]:
     return found
 
 
-def module_head(host: Function, kernels: Iterable[str], used: set[str]) -> list[str]:
+def module_head(program: Program, kernels: Iterable[str], used: set[str]) -> list[str]:
     """The lines before the first kernel."""
+    host = program.entry
     wanted = [text for name, text in helpers().items() if name in used]
     body = "\n".join([*kernels, *wanted])
     launches = [f"    {line.strip()}" for line in show(host.body).splitlines() if "](" in line]
     head = [
         f'"""{host.name}: kernels written by tvmlab. Need numba, and a CUDA device or NUMBA_ENABLE_CUDASIM=1.', "",
-        "Arrays are passed as one-dimensional views. Launched as", "", *launches, '"""', "",
+        "Arrays are passed as one-dimensional views. Launched as", "", *launches,
+        *[line for remark in program.remarks for line in ("", f"{remark[0].upper()}{remark[1:]}.")], '"""', "",
     ]  # fmt: skip
     if "math." in body:
         head += ["import math", ""]

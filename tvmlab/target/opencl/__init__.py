@@ -7,6 +7,7 @@ cl_khr_fp16 is not needed. A float16 argument that is a number is passed as a fl
 from __future__ import annotations
 
 from ...core.program import Program
+from ...core.threads import BLOCK, GRID
 from ..base import KERNELS, Compiled, Target, TargetKind
 from ..clike import Dialect, launched, program_text
 
@@ -28,11 +29,7 @@ DIALECT = Dialect(
     types=TYPES,
     half="float",
     int64_suffix="L",
-    index={
-        f"{stem}Idx.{axis}": f"get_{of}_id({i})"
-        for stem, of in (("block", "group"), ("thread", "local"))
-        for i, axis in enumerate("xyz")
-    },
+    index={tag: f"get_{of}_id({i})" for of, tags in (("group", GRID), ("local", BLOCK)) for i, tag in enumerate(tags)},
     barriers={
         "shared": "barrier(CLK_LOCAL_MEM_FENCE);",
         "both": "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
@@ -88,8 +85,12 @@ TARGET = TargetKind(
     about="OpenCL C kernels, on any device that has a driver: a GPU, or the CPU by way of PoCL",
     source=source,
     compile=compile,
-    passes=("warp_memory", "block_barriers", "allreduce_tree", "split_host_device", "close_barrier_loops"),
+    passes=(
+        "emulate_fragments", "warp_memory", "block_barriers", "allreduce_tree", "split_host_device",
+        "close_barrier_loops",
+    ),
     leaves_out=KERNELS,
+    threads=True,
     model="opencl",
     device="opencl",
     checks=True,
