@@ -82,10 +82,6 @@ class Gpu:
             def __init__(self, device_id=None):
                 assert device_id == 0
 
-            @classmethod
-            def get_all_devices(cls):
-                return (cls(0),)
-
             def set_current(self, ctx=None):
                 pass
 
@@ -115,7 +111,14 @@ class Gpu:
             ctypes.memmove(dstHost, srcDevice, ByteCount)
             return (0,)
 
-        return SimpleNamespace(cuMemcpyHtoDAsync=cuMemcpyHtoDAsync, cuMemcpyDtoHAsync=cuMemcpyDtoHAsync)
+        def cuInit(Flags):
+            return (0,)
+
+        def cuDeviceGetCount():
+            return 0, 1
+
+        calls = (cuInit, cuDeviceGetCount, cuMemcpyHtoDAsync, cuMemcpyDtoHAsync)
+        return SimpleNamespace(**{f.__name__: f for f in calls})
 
 
 class ObjectCode:

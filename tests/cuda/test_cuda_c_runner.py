@@ -85,6 +85,14 @@ def test_without_a_gpu_the_text_is_all_there_is(monkeypatch):
     assert "no CUDA device" in refused(DeviceError, lambda: made.time_evaluator("main", cuda(0))(*arrays()))
 
 
+def test_what_the_device_is(gpu):
+    (found,) = module.devices(report=None)
+    assert (found["name"], found["compute_version"]) == ("Fake", "9.0")
+    assert found["max_thread_dimensions"] == [1024, 1024, 64]
+    with pytest.raises(RuntimeError, match="the CUDA driver says 100"):
+        module.asked((100,))
+
+
 def test_a_call(gpu):
     a, b = arrays()
     made = tvmlab.build(*doubled(), "cuda_c")

@@ -29,8 +29,12 @@ STRICT = "-fmad=false"
 
 
 def devices(report: Report) -> list[dict[str, Any]]:
-    """What there is, in the order of the devices' numbers."""
-    return [described(d) for d in _core().Device.get_all_devices()]
+    """What there is for this process, in the order of the devices' numbers. (cuda.core's own list counts by NVML, which
+    a container may lack, and which knows nothing of CUDA_VISIBLE_DEVICES.)"""
+    driver, core = _driver(), _core()
+    asked(driver.cuInit(0))
+    (count,) = asked(driver.cuDeviceGetCount())
+    return [described(core.Device(i)) for i in range(count)]
 
 
 def described(d: Any) -> dict[str, Any]:
@@ -57,6 +61,14 @@ def _driver() -> Any:
     return import_module("cuda.bindings.driver")
 
 
+def asked(answer: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What the driver answers, without its status, which is an error unless it is 0."""
+    status, *rest = answer
+    if int(status):
+        raise RuntimeError(f"the CUDA driver says {status!s}")
+    return tuple(rest)
+
+
 class Gpu:
     """One device: every call of the driver that a session needs is here. Work is done in the order it is asked for."""
 
@@ -78,16 +90,12 @@ class Gpu:
 
     def write(self, at: int, array: Any) -> None:
         """Copy an array to an address of the device."""
-        self._done(_driver().cuMemcpyHtoDAsync(at, address(array), array.nbytes, self.stream.handle))
+        asked(_driver().cuMemcpyHtoDAsync(at, address(array), array.nbytes, self.stream.handle))
 
     def read(self, at: int, array: Any) -> None:
         """Copy from an address of the device into an array."""
-        self._done(_driver().cuMemcpyDtoHAsync(address(array), at, array.nbytes, self.stream.handle))
+        asked(_driver().cuMemcpyDtoHAsync(address(array), at, array.nbytes, self.stream.handle))
         self.stream.sync()
-
-    def _done(self, answer: tuple[Any, ...]) -> None:
-        if int(answer[0]):
-            raise RuntimeError(f"the CUDA driver says {answer[0]!s}")
 
     def kernel(self, code: DeviceCode, name: str) -> Any:
         return self._compiled(code).get_kernel(name)
