@@ -10,7 +10,7 @@ import tvmlab
 from tests import kernels
 from tests.cuda import gpu_fake
 from tests.refusal import refused
-from tvmlab import te
+from tvmlab import nd, te
 from tvmlab.core.error import BuildError
 from tvmlab.runtime.device import DeviceError, cuda
 from tvmlab.runtime.gpu import LaunchError, devices, runner
@@ -42,7 +42,7 @@ def kernel(config, a, b):
 class InThisProcess(runner.Runner):
     """The jobs of a child, without one."""
 
-    kind = "cuda_c"
+    kind, keeps = "cuda_c", True
 
     def job(self, name, *args, code=None):
         return getattr(module, name)(*args, report=lambda content: None)
@@ -85,6 +85,14 @@ def test_without_a_gpu_the_text_is_all_there_is(monkeypatch):
     assert "no CUDA device" in refused(DeviceError, lambda: made.time_evaluator("main", cuda(0))(*arrays()))
 
 
+def test_what_the_device_is(gpu):
+    (found,) = module.devices(report=None)
+    assert (found["name"], found["compute_version"]) == ("Fake", "9.0")
+    assert found["max_thread_dimensions"] == [1024, 1024, 64]
+    with pytest.raises(RuntimeError, match="the CUDA driver says 100"):
+        module.asked((100,))
+
+
 def test_a_call(gpu):
     a, b = arrays()
     made = tvmlab.build(*doubled(), "cuda_c")
@@ -93,6 +101,19 @@ def test_a_call(gpu):
     assert gpu.launches == [("main_B", (4, 1, 1), (32, 1, 1))] and tvmlab.runtime.enabled("cuda_c")
     made(a, b)
     assert len(gpu.launches) == 2
+
+
+def test_memory_of_arrays_on_the_device_stays_there(gpu, monkeypatch):
+    a, b = (nd.array(x, cuda(0)) for x in arrays())
+    made, copied = tvmlab.build(*doubled(), "cuda_c"), []
+    driver = gpu.driver
+    real = driver.cuMemcpyHtoDAsync
+    driver.cuMemcpyHtoDAsync = lambda *args: copied.append(args) or real(*args)
+    monkeypatch.setattr(module, "_driver", lambda: driver)
+    made(a, b)
+    made(b, a)
+    assert len(copied) == 2
+    np.testing.assert_array_equal(a.numpy(), np.arange(100) * 4)
 
 
 def test_times_are_those_of_the_events(gpu):

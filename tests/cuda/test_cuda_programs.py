@@ -285,6 +285,15 @@ def test_an_endless_kernel(simulator):
     test_shared_memory_and_the_barrier_between_its_writers_and_readers()
 
 
+def test_arrays_on_the_device():
+    """Where memory does not stay between calls, they are copied."""
+    made = tvmlab.build(*bound(100, lambda a, i: a * 2.0), "cuda")
+    a, b = (tvmlab.nd.array(np.arange(100, dtype="float32"), tvmlab.cuda(0)) for _ in range(2))
+    made(a, b)
+    made(b, a)
+    np.testing.assert_array_equal(a.numpy(), np.arange(100) * 4)
+
+
 def test_limits_of_real_devices(simulator):
     assert "2048 x 1 x 1 = 2048 threads in a block; a CUDA device takes 1024" in wrong(
         store(B, 0, 1.0), block=(2048, 1, 1)

@@ -185,7 +185,7 @@ def _scalar(v: Var, value: Any) -> int | float:
 
 def array_of(t: Tensor, given: Any) -> Array:
     """What was given for an input, as an array of its dtype and dimensions; anything else is refused."""
-    a = getattr(given, "data", None) if type(given).__name__ == "NDArray" else given
+    a = given.seen() if hasattr(given, "seen") else given  # an nd.array
     if not isinstance(a, np.ndarray):
         hint = "np.asarray(x) makes one"
         raise CallError("input-kind", f"{t.name} takes an array, not {type(given).__name__}", hint=hint)

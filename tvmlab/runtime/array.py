@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core import dtype as dt
-from .device import Device, cpu
+from .device import LAUNCHED, Device, cpu
 
 ALIGN = 64  # bytes: a cache line, and the widest vector
 Array = npt.NDArray[Any]
@@ -19,15 +19,28 @@ Array = npt.NDArray[Any]
 class NDArray:
     """An array of fixed shape and dtype on a device. Only whole-array assignment: `a[:] = value`.
 
-    `data` is its memory as a NumPy array (a view; writing to it writes to the array).
+    `data` is its memory as a NumPy array (a view; writing to it writes to the array). One on a device with kernels is a
+    `gpu.resident.DeviceArray`.
     """
 
     __slots__ = ("__weakref__", "data", "device", "dtype", "shape")
 
     def __init__(self, data: Array, device: Device, dtype: str = "") -> None:
-        self.data, self.device = data, device
+        self.data = data
+        self._describe(data, device, dtype)
+
+    def _describe(self, data: Array, device: Device, dtype: str) -> None:
+        self.device = device
         self.dtype = dtype or data.dtype.name
         self.shape = data.shape if dt.lanes(self.dtype) == 1 else data.shape[:-1]
+
+    def seen(self) -> Array:
+        """Its memory here, to be read now."""
+        return self.data
+
+    def changed(self, whole: bool = True) -> Array:
+        """Its memory here, to be written now: the `whole`, or a part."""
+        return self.data
 
     @property
     def ctx(self) -> Device:
@@ -44,7 +57,7 @@ class NDArray:
 
     def numpy(self) -> Array:
         """A copy, as a NumPy array."""
-        return self.data.copy()
+        return self.seen().copy()
 
     asnumpy = numpy
 
@@ -55,24 +68,26 @@ class NDArray:
             return self
         if not isinstance(source, (np.ndarray, np.generic)):
             try:
-                source = np.array(source, dtype=self.data.dtype)
+                source = np.array(source, dtype=memory_dtype(self.dtype)[0])
             except (TypeError, ValueError) as e:
                 raise TypeError(f"cannot make an array of {self.dtype} from {type(source).__name__}") from e
-        _same_shape(source.shape, self.data.shape)
-        self.data[...] = source
+        memory = self.changed()
+        _same_shape(source.shape, memory.shape)
+        memory[...] = source
         return self
 
     def copyto(self, target: Any, mem_scope: str | None = None) -> Any:
         """Copy to an array of the same shape, or to a device (a new array). Gives the copy."""
         if isinstance(target, Device):
             made = empty(self.shape, self.dtype, target)
-            made.data[...] = self.data
+            made.changed()[...] = self.seen()
             return made
-        memory = target.data if isinstance(target, NDArray) else target
-        if not isinstance(memory, np.ndarray):
+        if not isinstance(target, (NDArray, np.ndarray)):
             raise ValueError(f"cannot copy to {type(target).__name__}: expected an array or a device")
-        _same_shape(self.data.shape, memory.shape)
-        memory[...] = self.data
+        source = self.seen()
+        memory = target.changed() if isinstance(target, NDArray) else target
+        _same_shape(source.shape, memory.shape)
+        memory[...] = source
         return target
 
     def same_as(self, other: Any) -> bool:
@@ -89,7 +104,9 @@ class NDArray:
         self.copyfrom(value)
 
     def __len__(self) -> int:
-        return len(self.data)
+        if not self.shape:
+            raise TypeError("len() of an array without dimensions")
+        return int(self.shape[0])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         if copy is False and dtype is not None and np.dtype(dtype) != self.data.dtype:
@@ -106,15 +123,15 @@ class NDArray:
         return self.data.__dlpack__()
 
     def __reduce__(self) -> Any:
-        return _restore, (self.data, self.device, self.dtype)
+        return _restore, (self.seen(), self.device, self.dtype)
 
     def __repr__(self) -> str:
-        return f"<tvmlab.nd.NDArray shape={self.shape}, {self.device}>\n{self.data!r}"
+        return f"<tvmlab.nd.NDArray shape={self.shape}, {self.device}>\n{self.seen()!r}"
 
 
 def _restore(data: Array, device: Device, dtype: str) -> NDArray:
     made = empty(data.shape[: data.ndim - (dt.lanes(dtype) > 1)], dtype, device)
-    made.data[...] = data
+    made.changed()[...] = data
     return made
 
 
@@ -148,7 +165,15 @@ def empty(
     name = dt.canonical(dtype if isinstance(dtype, str) else np.dtype(dtype).name)
     base, lanes = memory_dtype(name)
     wanted = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
-    return NDArray(aligned((*map(int, wanted), *lanes), base), where, name)
+    return _kind(where)(aligned((*map(int, wanted), *lanes), base), where, name)
+
+
+def _kind(device: Device) -> type[NDArray]:
+    if device.kind not in LAUNCHED:
+        return NDArray
+    from .gpu.resident import DeviceArray
+
+    return DeviceArray
 
 
 def array(arr: Any, device: Device | None = None, mem_scope: str | None = None, ctx: Device | None = None) -> NDArray:
@@ -162,7 +187,7 @@ def array(arr: Any, device: Device | None = None, mem_scope: str | None = None, 
         legal = ", ".join(dt.ELEMENTS[:-1])
         raise TypeError(f"an nd.array cannot hold {source.dtype.name}; the data types are {legal}")
     made = empty(source.shape, source.dtype, device)
-    made.data[...] = source
+    made.changed()[...] = source
     return made
 
 

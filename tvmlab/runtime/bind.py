@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,8 @@ class Bound:
     """Arguments as the compiled code takes them.
 
     `back`: (copy, original) to write back when it has run. `copied`: which of the arrays are copies. `place`: the
-    number of the device that its nd.arrays are on.
+    number of the device that its nd.arrays are on. `owners`: by position, those of the nd.arrays whose memory may stay
+    there; what `arrays` has of them may be older.
     """
 
     arrays: list[Array]
@@ -35,6 +36,7 @@ class Bound:
     back: list[tuple[Array, Array]]
     copied: set[int]
     place: int = 0
+    owners: dict[int, NDArray] = field(default_factory=dict)
 
     @property
     def numbers(self) -> list[Any]:
@@ -58,11 +60,13 @@ def bind(signature: Signature, args: Sequence[Any], device: str = "cpu") -> Boun
         if isinstance(spec, ScalarSpec):
             scalars.append(scalar(i, spec, arg))
             sizes.bind(spec.name, scalars[-1], "the argument")
-    given = [(i, s, _memory(i, s, args[i], device)) for i, s in enumerate(params) if isinstance(s, BufferSpec)]
+    stay = _staying(params, args) if device != "cpu" else {}
+    given = [(i, s, _memory(i, s, args[i], device, stay)) for i, s in enumerate(params) if isinstance(s, BufferSpec)]
     for i, spec, a in given:
         sizes.shape(i, spec, a)
     sizes.settle()
     bound = Bound([], scalars, [], [], set(), 0 if device == "cpu" else _place(params, args))
+    bound.owners = {k: stay[i] for k, (i, _, _) in enumerate(given) if i in stay}
     for i, spec, a in given:
         bound.arrays.append(_laid_out(i, spec, a, sizes, bound))
     sizes.settle()
@@ -83,6 +87,17 @@ def refuse_names(signature: Signature, named: Mapping[str, Any]) -> None:
             "argument-name", f"{signature.name} takes its arguments by position, got {given} by name",
             where=[str(signature)], hint=f"give {names}, in this order and without names",
         )  # fmt: skip
+
+
+def _staying(params: Sequence[Any], args: Sequence[Any]) -> dict[int, NDArray]:
+    """Arguments whose memory may stay on their device: compact nd.arrays that are given once, by position."""
+    found = [id(a) for a in args]
+    return {
+        i: a
+        for i, (spec, a) in enumerate(zip(params, args, strict=True))
+        if getattr(a, "keeps", False) and isinstance(spec, BufferSpec) and spec.strides is None
+        if found.count(id(a)) == 1
+    }
 
 
 def _place(params: Sequence[Any], args: Sequence[Any]) -> int:
@@ -148,12 +163,12 @@ def _kind(value: Any) -> str:
 # ---------------------------------------------------------------- arrays
 
 
-def _memory(i: int, spec: BufferSpec, arg: Any, device: str) -> Array:
+def _memory(i: int, spec: BufferSpec, arg: Any, device: str, stay: Mapping[int, Any]) -> Array:
     """The argument as NumPy memory of the right dtype and number of dimensions (a lane dimension last, if any)."""
     if isinstance(arg, NDArray):
         if arg.device.kind != device:
             raise _refuse(i, spec, "argument-device", f" is on {arg.device}, the module runs on {device}")
-        arg = arg.data
+        arg = stay[i].mirror if i in stay else arg.changed(whole=False) if spec.written else arg.seen()
     elif isinstance(arg, np.generic) and not spec.written:
         arg = np.asarray(arg)
     if not isinstance(arg, np.ndarray):

@@ -1,6 +1,7 @@
 """Devices: where arrays live and modules run. `cpu(0)`; one that this process cannot reach says so by `.exist`.
 
-The memory of an array on `opencl(0)` or `cuda(0)` is this process's: each call copies it to the device and back.
+The memory of an array on `opencl(0)` or `cuda(0)` is there from the first call that takes it (gpu/resident.py); in
+CUDA's simulator, and by way of Numba, each call copies it to the device and back.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ class Module:
         if self._raw is not None:
             return functools.partial(self._raw, *map(address, bound.arrays), *bound.numbers)
         if self._launcher is not None:
-            return functools.partial(self._launcher.call, bound.arrays, bound.numbers, bound.place)
+            return functools.partial(self._launcher.call, bound.arrays, bound.numbers, bound.place, bound.owners)
         return functools.partial(self.compiled.call, bound.arrays, bound.numbers)
 
     @property
@@ -179,7 +179,7 @@ class Module:
             try:
                 if self._launcher is None:
                     return measure.run(self._runner(bound), plan, args)
-                with self._launcher.timed(bound.arrays, bound.numbers, bound.place) as clock:
+                with self._launcher.timed(bound.arrays, bound.numbers, bound.place, bound.owners) as clock:
                     return measure.run_by(clock, plan, args, "time of the kernels, by the device's events")
             finally:
                 bound.finish()
@@ -212,7 +212,7 @@ class Module:
             yield lambda number: measure.seconds(run, number)
             return
         bound = self._bind(args)
-        with self._launcher.timed(bound.arrays, bound.numbers, bound.place) as clock:
+        with self._launcher.timed(bound.arrays, bound.numbers, bound.place, bound.owners) as clock:
             yield clock
         bound.finish()
 

@@ -8,7 +8,7 @@ Before and after each array lie some bytes that no kernel may touch; they are lo
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib import import_module
 from typing import Any
@@ -29,8 +29,12 @@ STRICT = "-fmad=false"
 
 
 def devices(report: Report) -> list[dict[str, Any]]:
-    """What there is, in the order of the devices' numbers."""
-    return [described(d) for d in _core().Device.get_all_devices()]
+    """What there is for this process, in the order of the devices' numbers. (cuda.core's own list counts by NVML, which
+    a container may lack, and which knows nothing of CUDA_VISIBLE_DEVICES.)"""
+    driver, core = _driver(), _core()
+    asked(driver.cuInit(0))
+    (count,) = asked(driver.cuDeviceGetCount())
+    return [described(core.Device(i)) for i in range(count)]
 
 
 def described(d: Any) -> dict[str, Any]:
@@ -57,6 +61,14 @@ def _driver() -> Any:
     return import_module("cuda.bindings.driver")
 
 
+def asked(answer: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What the driver answers, without its status, which is an error unless it is 0."""
+    status, *rest = answer
+    if int(status):
+        raise RuntimeError(f"the CUDA driver says {status!s}")
+    return tuple(rest)
+
+
 class Gpu:
     """One device: every call of the driver that a session needs is here. Work is done in the order it is asked for."""
 
@@ -79,33 +91,29 @@ class Gpu:
 
     def write(self, at: int, array: Any) -> None:
         """Copy an array to an address of the device."""
-        self._done(_driver().cuMemcpyHtoDAsync(at, address(array), array.nbytes, self.stream.handle))
+        asked(_driver().cuMemcpyHtoDAsync(at, address(array), array.nbytes, self.stream.handle))
 
     def read(self, at: int, array: Any) -> None:
         """Copy from an address of the device into an array."""
-        self._done(_driver().cuMemcpyDtoHAsync(address(array), at, array.nbytes, self.stream.handle))
+        asked(_driver().cuMemcpyDtoHAsync(address(array), at, array.nbytes, self.stream.handle))
         self.stream.sync()
 
-    def _done(self, answer: tuple[Any, ...]) -> None:
-        if int(answer[0]):
-            raise RuntimeError(f"the CUDA driver says {answer[0]!s}")
-
     def kernel(self, code: DeviceCode, name: str) -> Any:
-        made, asked = self._compiled(code).get_kernel(name), code.kernel(name).asked
-        if asked:
+        made, shared = self._compiled(code).get_kernel(name), code.kernel(name).asked
+        if shared:
             what = _driver().CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            self._done(_driver().cuKernelSetAttribute(what, asked, made.handle, self.device.device_id))
+            asked(_driver().cuKernelSetAttribute(what, shared, made.handle, self.device.device_id))
         return made
 
     def _compiled(self, code: DeviceCode) -> Any:
         """Machine code of the text, made once for each kind of device."""
         return _machine_code(code.source, f"sm_{self.device.arch}", STRICT in code.options)
 
-    def launch(self, kernel: Any, launch: Launch, args: list[Any], asked: int) -> tuple[Any, Any]:
-        """Two events, before and after it. `asked`: bytes of shared memory."""
+    def launch(self, kernel: Any, launch: Launch, args: list[Any], shared: int) -> tuple[Any, Any]:
+        """Two events, before and after it. `shared`: bytes that are asked for."""
         timed = self.core.EventOptions(timing_enabled=True)
         before = self.stream.record(options=timed)
-        config = self.core.LaunchConfig(grid=launch.grid, block=launch.block, shmem_size=asked)
+        config = self.core.LaunchConfig(grid=launch.grid, block=launch.block, shmem_size=shared)
         self.core.launch(self.stream, config, kernel, *args)
         return before, self.stream.record(options=timed)
 
@@ -127,6 +135,20 @@ def _machine_code(source: str, arch: str, strict: bool) -> Any:
 
 
 # ---------------------------------------------------------------- a call
+
+
+@dataclass(frozen=True)
+class Held(session.Held):
+    gpu: Gpu
+    memory: Any
+    place: int
+    nbytes: int
+
+    def bytes(self) -> Any:
+        made = np.empty(self.nbytes, np.uint8)
+        if self.nbytes:
+            self.gpu.read(self.place, made)
+        return made
 
 
 class Session(session.Session):
@@ -160,8 +182,14 @@ class Session(session.Session):
             raise LaunchError("device-memory", f"`{name}` takes {nbytes} bytes, which the device refuses: {e}") from e
         self.places[slot], self.sizes[slot] = int(self.memory[slot].handle) + GUARD, nbytes
 
+    def held(self, slot: int) -> Held:
+        return Held(self.gpu, self.memory[slot], self.places[slot], self.sizes[slot])
+
+    def take(self, slot: int, held: Held) -> None:
+        self.memory[slot], self.places[slot], self.sizes[slot] = held.memory, held.place, held.nbytes
+
     def free(self, slot: int) -> None:
-        self._look_around(slot)
+        self.look_around(slot)
         self.gpu.release(self.memory.pop(slot))
 
     def start(self, launch: Launch) -> None:
@@ -172,8 +200,8 @@ class Session(session.Session):
         if self.code.sites is not None:
             args += [self.places[session.FAULTS], *self.watched(launch)]
         try:
-            asked = self.code.kernel(launch.kernel).asked
-            self.events.append(self.gpu.launch(self.kernels[launch.kernel], launch, args, asked))
+            shared = self.code.kernel(launch.kernel).asked
+            self.events.append(self.gpu.launch(self.kernels[launch.kernel], launch, args, shared))
             if self.wait:
                 self.gpu.wait()
         except Exception as e:
@@ -189,14 +217,13 @@ class Session(session.Session):
         return spent
 
     def read(self, slot: int) -> Any:
-        self._look_around(slot)
+        self.look_around(slot)
         array = self.arrays[slot]
         if array.nbytes:
             self.gpu.read(self.places[slot], array)
         return array
 
-    def _look_around(self, slot: int) -> None:
-        """Did a kernel write just before or just behind the array?"""
+    def look_around(self, slot: int) -> None:
         at, before, after = self.places[slot], np.empty(GUARD, np.uint8), np.empty(GUARD, np.uint8)
         self.gpu.read(at - GUARD, before)
         self.gpu.read(at + self.sizes[slot], after)
@@ -217,4 +244,4 @@ def number(value: Any, dtype: str) -> Any:
 
 
 call, more = partial(session.call, Session.on), session.more
-again, finish = session.again, session.finish
+again, finish, fetch = session.again, session.finish, session.fetch

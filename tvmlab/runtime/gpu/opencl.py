@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
 from typing import Any
@@ -163,6 +164,20 @@ def _around(lines: Sequence[str], number: int) -> Iterator[str]:
 # ---------------------------------------------------------------- a call
 
 
+@dataclass(frozen=True)
+class Held(session.Held):
+    queue: Any
+    whole: Any
+    memory: Any
+    nbytes: int
+
+    def bytes(self) -> Any:
+        made = np.empty(self.nbytes, np.uint8)
+        if self.nbytes:
+            _cl().enqueue_copy(self.queue, made, self.memory, is_blocking=True)
+        return made
+
+
 class Session(session.Session):
     def __init__(self, place: int, code: DeviceCode, report: Report) -> None:
         super().__init__(code, report)
@@ -191,7 +206,7 @@ class Session(session.Session):
     def allocate(self, slot: int, nbytes: int) -> None:
         cl = _cl()
 
-        total, there = sum(self.sizes.values()) + nbytes, self.device.global_mem_size
+        total, there = sum(self.sizes.values()) + self.elsewhere() + nbytes, self.device.global_mem_size
         if nbytes > self.device.max_mem_alloc_size or total > there:
             raise LaunchError(
                 "device-memory",
@@ -206,9 +221,15 @@ class Session(session.Session):
         cl.enqueue_fill_buffer(self.queue, made, np.uint8(MARK), 0, self.front)
         cl.enqueue_fill_buffer(self.queue, made, np.uint8(MARK), behind, GUARD)
 
+    def held(self, slot: int) -> Held:
+        return Held(self.queue, self.whole[slot], self.memory[slot], self.sizes[slot])
+
+    def take(self, slot: int, held: Held) -> None:
+        self.whole[slot], self.memory[slot], self.sizes[slot] = held.whole, held.memory, held.nbytes
+
     def free(self, slot: int) -> None:
         self.queue.finish()
-        self._look_around(slot)
+        self.look_around(slot)
         self.memory.pop(slot).release()
         self.whole.pop(slot).release()
         self.sizes.pop(slot)
@@ -245,14 +266,13 @@ class Session(session.Session):
     def read(self, slot: int) -> Any:
         cl = _cl()
 
-        self._look_around(slot)
+        self.look_around(slot)
         array = self.arrays[slot]
         if array.nbytes:
             cl.enqueue_copy(self.queue, array, self.memory[slot], is_blocking=True)
         return array
 
-    def _look_around(self, slot: int) -> None:
-        """Did a kernel write just before or just behind the array?"""
+    def look_around(self, slot: int) -> None:
         cl = _cl()
         before, after = np.empty(self.front, np.uint8), np.empty(GUARD, np.uint8)
         cl.enqueue_copy(self.queue, before, self.whole[slot], is_blocking=True)
@@ -272,4 +292,4 @@ def number(value: Any, dtype: str) -> Any:
 
 
 call, more = partial(session.call, Session.on), session.more
-again, finish = session.again, session.finish
+again, finish, fetch = session.again, session.finish, session.fetch

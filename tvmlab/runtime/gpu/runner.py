@@ -2,7 +2,8 @@
 
 OpenCL, CUDA C++ and the simulator run in child processes, one of each kind, kept for this process's life: a kernel that
 reads outside its arrays may end its process, and an endless one is ended. The next call then starts a new one.
-Arguments are copied there for each call, and those that the kernels write are copied back.
+NumPy arrays are copied there for each call, and those that the kernels write are copied back; nd.arrays may stay there
+(resident.py).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ..device import DeviceError
 from ..worker import Outcome, Worker
 from . import cuda, devices
 from .errors import LaunchError
-from .session import LOST
+from .session import GONE, LOST
 
 PACKAGE = __package__
 CHUNK = 4096  # commands that go over in one job
@@ -55,12 +56,30 @@ def runner(kind: str) -> Runner:
 
 
 class Runner(ABC):
-    """Calls `tvmlab.runtime.gpu.<kind>:<job>`. `turn`: a call of several jobs has the runner for itself."""
+    """Calls `tvmlab.runtime.gpu.<kind>:<job>`. `turn`: a call of several jobs has the runner for itself.
+
+    `keeps`: memory may stay there between calls; `life`: another object when the process is another; `gone`: numbers
+    of memory that nobody wants any more.
+    """
 
     kind = ""
+    keeps = False
 
     def __init__(self) -> None:
-        self.turn = threading.RLock()
+        self.turn, self.life = threading.RLock(), object()
+        self.gone: list[int] = []
+
+    def fetch(self, number: int) -> Any:
+        """The bytes of memory that stayed there; None if it is gone."""
+        with self.turn:
+            return self.job("fetch", number)
+
+    def unwanted(self) -> list[int]:
+        """What `gone` has; other threads may add to it meanwhile."""
+        n = len(self.gone)
+        found = self.gone[:n]
+        del self.gone[:n]
+        return found
 
     @abstractmethod
     def job(self, name: str, *args: Any, code: DeviceCode | None = None) -> Any:
@@ -77,7 +96,7 @@ class Here(Runner):
 class Child(Runner):
     def __init__(self, kind: str) -> None:
         super().__init__()
-        self.kind = kind
+        self.kind, self.keeps = kind, kind != "simulator"
         self.worker = Worker(
             memory=None if kind == "simulator" else NO_LIMIT,
             preload=(f"{PACKAGE}.{kind}", "numpy", *PRELOAD.get(kind, ())), env=self.environment(),
@@ -98,8 +117,11 @@ class Child(Runner):
         )
         if outcome.ok:
             return outcome.value
-        if outcome.error is not None and outcome.error.get("rule") == LOST:
+        lost = outcome.error is not None and outcome.error.get("rule") == LOST
+        if lost:
             self.worker.renew()
+        if lost or outcome.kind != "error":
+            self.life = object()
         raise failure(outcome, _named(code, running), self.kind)
 
 
@@ -153,6 +175,9 @@ def _told(record: Mapping[str, Any], who: str) -> LabError:
 # ---------------------------------------------------------------- calls
 
 
+NOBODY: Mapping[int, Any] = {}
+
+
 class Launcher:
     """Runs a compiled program: its kernels, as its host function launches them."""
 
@@ -170,28 +195,44 @@ class Launcher:
             return runner("cuda_c")
         return runner("cuda" if cuda.available() else "simulator")
 
-    def call(self, arrays: Sequence[Any], numbers: Sequence[Any], place: int = 0) -> None:
-        """Run on checked arguments (see `target.base.Compiled`), on device number `place`."""
+    def call(
+        self, arrays: Sequence[Any], numbers: Sequence[Any], place: int = 0, owners: Mapping[int, Any] = NOBODY
+    ) -> None:
+        """Run on checked arguments (see `target.base.Compiled`), on device number `place`. `owners`: see `Bound`."""
         work = commands(self.host, numbers)
         chunk = list(islice(work, CHUNK))
         if not chunk:
             return
         at = self.where()
-        with at.turn:
+        with at.turn, told(owners):
             ahead = list(islice(work, CHUNK))
-            made = at.job("call", place, self.code, arrays, self.names, chunk, not ahead, code=self.code)
+            made = self._begun(at, place, arrays, owners, chunk, not ahead)
             while ahead:
                 chunk, ahead = ahead, list(islice(work, CHUNK))
                 made = at.job("more", chunk, not ahead, code=self.code)
-        self.write_back(arrays, made)
+            write_back(arrays, made, owners)
 
-    def write_back(self, arrays: Sequence[Any], made: Mapping[int, Any]) -> None:
-        for slot, values in made.items():
-            if values is not arrays[slot]:
-                arrays[slot][...] = values
+    def _begun(
+        self, at: Runner, place: int, arrays: Sequence[Any], owners: Mapping[int, Any], chunk: list[Command], last: bool
+    ) -> Any:
+        """The first job of a call. A process that ended without a word has no memory of ours: it is given once more."""
+        for again in (False, True):
+            if at.keeps:
+                sent = [owners[i].sent(at) if i in owners else a for i, a in enumerate(arrays)]
+            else:
+                sent = [owners[i].seen() if i in owners else a for i, a in enumerate(arrays)]
+            try:
+                return at.job("call", place, self.code, sent, self.names, chunk, last, at.unwanted(), code=self.code)
+            except LaunchError as e:
+                if e.rule != GONE or again:
+                    raise
+                at.life = object()
+        return None
 
     @contextmanager
-    def timed(self, arrays: Sequence[Any], numbers: Sequence[Any], place: int = 0) -> Iterator[Any]:
+    def timed(
+        self, arrays: Sequence[Any], numbers: Sequence[Any], place: int = 0, owners: Mapping[int, Any] = NOBODY
+    ) -> Iterator[Any]:
         """A clock: called with a number of runs, it gives the seconds of their kernels by the device's own events."""
         at = self.where()
         if at.kind == "simulator":
@@ -202,8 +243,8 @@ class Launcher:
         work: list[Command] = list(islice(commands(self.host, numbers), MOST + 1))
         if len(work) > MOST:
             raise LabError("too-many-launches", f"a program of more than {MOST} launches is not timed")
-        with at.turn:
-            at.job("call", place, self.code, arrays, self.names, [], False, code=self.code)
+        with at.turn, told(owners):
+            self._begun(at, place, arrays, owners, [], False)
             sent: list[Command] = work
 
             def clock(number: int) -> float:
@@ -214,4 +255,27 @@ class Launcher:
                 return float(at.job("again", send, number, code=self.code))
 
             yield clock
-            self.write_back(arrays, at.job("finish", code=self.code))
+            write_back(arrays, at.job("finish", code=self.code), owners)
+
+
+@contextmanager
+def told(owners: Mapping[int, Any]) -> Iterator[None]:
+    """The owners hear of a call that goes wrong."""
+    try:
+        yield
+    except BaseException:
+        for owner in owners.values():
+            owner.failed()
+        raise
+
+
+def write_back(arrays: Sequence[Any], made: Mapping[int, Any], owners: Mapping[int, Any]) -> None:
+    """What a call has written: into the arrays, or it stays there (None)."""
+    for slot, values in made.items():
+        if values is None:
+            owners[slot].ran()
+            continue
+        if slot in owners:
+            owners[slot].changed()
+        if values is not arrays[slot]:
+            arrays[slot][...] = values

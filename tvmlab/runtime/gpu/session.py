@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,26 @@ from .errors import LaunchError
 
 Report = Callable[[Any], None]
 FAULTS = -1  # the slot where checked kernels record the first index that is outside its array
+GONE = "memory-gone"  # the rule of an error: memory that was to stay is not here
 LOST = "device-lost"  # the rule of an error after which the process is good for nothing more
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An argument whose memory stays: it is here already under its number, or `array` is what it begins as."""
+
+    number: int
+    array: Any
+
+
+class Held(ABC):
+    """Memory that stays between calls."""
+
+    nbytes: int
+
+    @abstractmethod
+    def bytes(self) -> Any:
+        """What it holds, as a NumPy array of bytes."""
 
 
 class Session(ABC):
@@ -27,6 +47,7 @@ class Session(ABC):
         self.code, self.report = code, report
         self.params = {k.name: k.params for k in code.kernels}
         self.written: set[int] = set()
+        self.staying: dict[int, int] = {}  # slots whose memory stays -> its number
         self.sizes: dict[int, int] = {}  # bytes of each slot
         self.names: dict[int, str] = {}
         self.arguments = 0  # the slots of a call before all others
@@ -35,6 +56,36 @@ class Session(ABC):
     @abstractmethod
     def upload(self, slot: int, array: Any) -> None:
         """An argument's memory."""
+
+    def argument(self, slot: int, given: Any) -> None:
+        """An argument's memory, or memory that is here already."""
+        if not isinstance(given, Kept):
+            return self.upload(slot, given)
+        if given.array is not None:
+            self.upload(slot, given.array)
+            _kept[given.number] = self.held(slot)
+        elif given.number in _kept:
+            self.take(slot, _kept[given.number])
+        else:
+            raise LaunchError(GONE, f"the memory of `{self.names.get(slot, slot)}` is not in this process")
+        self.staying[slot] = given.number
+        return None
+
+    def held(self, slot: int) -> Held:
+        """An argument's memory, for calls to come."""
+        raise NotImplementedError
+
+    def take(self, slot: int, held: Any) -> None:
+        """An argument's memory is what an earlier call has left."""
+        raise NotImplementedError
+
+    def look_around(self, slot: int) -> None:
+        """Refuse what a kernel has written just outside an array, where its memory has such room."""
+        return None
+
+    def elsewhere(self) -> int:
+        """Bytes of memory that other calls have left."""
+        return sum(held.nbytes for number, held in _kept.items() if number not in self.staying.values())
 
     @abstractmethod
     def allocate(self, slot: int, nbytes: int) -> None:
@@ -115,6 +166,7 @@ class Session(ABC):
 
 Open = Callable[[int, DeviceCode, Report], Session]
 _open: list[Session] = []
+_kept: dict[int, Held] = {}
 _repeated: list[Command] = []
 
 
@@ -123,15 +175,20 @@ _repeated: list[Command] = []
 
 def call(
     make: Open, place: int, code: DeviceCode, arrays: Sequence[Any], names: Sequence[str], commands: Sequence[Command],
-    last: bool, report: Report,
+    last: bool, gone: Sequence[int], report: Report,
 ) -> Any:  # fmt: skip
-    """Begin a call: what was open is forgotten, the arguments go into memory. With `last`, `finish` it too."""
+    """Begin a call: what was open is forgotten, the arguments go into memory. With `last`, `finish` it too.
+
+    `gone`: numbers of memory that nobody wants any more.
+    """
     _open.clear()
+    for number in gone:
+        _kept.pop(number, None)
     session = make(place, code, report)
     session.names.update(enumerate(names))
     session.arguments = len(arrays)
     for slot, a in enumerate(arrays):
-        session.upload(slot, a)
+        session.argument(slot, a)
     if code.sites is not None:
         session.upload(FAULTS, np.zeros(5, np.int32))
     _open.append(session)
@@ -152,10 +209,17 @@ def again(commands: Sequence[Command], number: int, report: Report) -> float:
 
 
 def finish(report: Report) -> dict[int, Any]:
-    """The arguments that were written; the memory is gone."""
+    """The arguments that were written, None for those whose memory stays; other memory is gone."""
     session = _open.pop()
     written = [slot for slot in sorted(session.written) if slot < session.arguments]
-    return {slot: np.ascontiguousarray(session.read(slot)) for slot in written}
+    for slot in session.staying:
+        session.look_around(slot)
+    return {slot: None if slot in session.staying else np.ascontiguousarray(session.read(slot)) for slot in written}
+
+
+def fetch(number: int, report: Report) -> Any:
+    """The bytes of memory that stays; None if it is not here."""
+    return _kept[number].bytes() if number in _kept else None
 
 
 def _go_on(commands: Sequence[Command], report: Report) -> float:

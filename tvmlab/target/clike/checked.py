@@ -4,7 +4,8 @@
 
 `inside` gives the index back, or 0 where it is outside, and the first that is outside is remembered: nothing outside an
 array is touched, no thread stops, and what was computed is thrown away. An index is the place in memory that is meant:
-one that leaves a row and stays in the array is not found; the interpreter finds that too.
+one that leaves a row and stays in the array is not found; the interpreter finds that too. Of memory whose address is
+given away, to an instruction of tensor cores, the first element is looked at.
 """
 
 from __future__ import annotations
