@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..core.node import Alloc, Attr, Buffer, Const, Evaluate, Expr, For, If, LetStmt, Seq, Store, While
+from ..core.threads import BLOCK, GRID
 from ..core.walk import variables, walk
 from .warps import Unknown, Values, launch, value
 
@@ -40,22 +41,22 @@ class Owned:
 def of_block(kernel: For, block: Mapping[str, int], sizes: Mapping[Any, int] | None = None) -> list[Owned]:
     """What one block writes into global memory, by its threads, in the order of the writes. Raises Unknown."""
     extents = launch(kernel, sizes)
-    threads, count = _spread(extents, "threadIdx")
-    tags = {**{tag: block.get(tag, 0) for tag in extents if tag.startswith("blockIdx")}, **threads}
+    threads, count = _spread(extents, BLOCK)
+    tags = {**{tag: block.get(tag, 0) for tag in GRID if tag in extents}, **threads}
     return _found(kernel, tags, (count,), np.arange(count), sizes)
 
 
 def of_grid(kernel: For, sizes: Mapping[Any, int] | None = None) -> list[Owned]:
     """What all blocks write, by blocks. Raises Unknown."""
     extents = launch(kernel, sizes)
-    (blocks, grid), (threads, count) = _spread(extents, "blockIdx"), _spread(extents, "threadIdx")
+    (blocks, grid), (threads, count) = _spread(extents, GRID), _spread(extents, BLOCK)
     tags = {**{tag: at[:, None] for tag, at in blocks.items()}, **threads}
     return _found(kernel, tags, (grid, count), np.arange(grid)[:, None], sizes)
 
 
-def _spread(extents: Mapping[str, int], stem: str) -> tuple[dict[str, Any], int]:
+def _spread(extents: Mapping[str, int], axes: tuple[str, ...]) -> tuple[dict[str, Any], int]:
     """The index of every block or thread along each axis, and how many there are."""
-    sizes = {tag: n for tag, n in extents.items() if tag.startswith(stem)}  # x, y, z
+    sizes = {tag: extents[tag] for tag in axes if tag in extents}
     total = prod(sizes.values())
     if total > MOST:
         return dict.fromkeys(sizes, np.zeros(0, np.int64)), total

@@ -10,6 +10,7 @@ from tvmlab import kernels, te
 from tvmlab.analysis import owned, warps
 from tvmlab.core.build import FOLD
 from tvmlab.core.node import Alloc, Bin, Cast, Const, For, If, LetStmt, Not, Select, Seq, Store, Var
+from tvmlab.core.threads import BLOCK, GRID
 from tvmlab.view import frame
 
 
@@ -56,9 +57,7 @@ def by_hand(kernel):
     """Buffer -> element -> the (block, thread)s that write it, each counted with x fastest."""
     extents = warps.launch(kernel)
     found = {}
-    blocks, threads = (
-        [t for t in warps.TAGS if t in extents and t.startswith(stem)] for stem in ("blockIdx", "threadIdx")
-    )
+    blocks, threads = ([t for t in tags if t in extents] for tags in (GRID, BLOCK))
 
     def places(tags):
         return [dict(zip(tags, reversed(at), strict=True)) for at in product(*(range(extents[t]) for t in tags[::-1]))]

@@ -11,9 +11,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from ...analysis import warps
+from ...core.threads import GRID
 from ..payload import Choice, Param
-
-AXES = "xyz"
 
 
 class Choosing:
@@ -53,7 +52,7 @@ class Choosing:
 
     def block(self, extents: Mapping[str, int]) -> dict[str, int]:
         """The index of a block, by tag."""
-        tags = [tag for tag in extents if tag.startswith("blockIdx")]
+        tags = [tag for tag in GRID if tag in extents]
         return {tag: self.number(f"b{tag[-1]}", f"block {tag[-1]}", extents[tag]) for tag in tags}
 
     def warp(self, extents: Mapping[str, int]) -> tuple[int, int]:

@@ -17,6 +17,7 @@ from ...analysis.warps import Access, Warp
 from ...core import dtype as dt
 from ...core.node import For
 from ...core.text import Names, show
+from ...core.threads import BLOCK, GRID
 from . import grain, occupied
 from .chosen import picks
 from .grain import Grain, Plane
@@ -52,17 +53,17 @@ class Kernel:
     calls: tuple[str, ...] = field(default=())  # what an access is chosen by
 
 
-def sizes(extents: Mapping[str, int], stem: str) -> list[int]:
-    return [extents.get(f"{stem}.{a}", 1) for a in "xyz"]
+def sizes(extents: Mapping[str, int], axes: Sequence[str]) -> list[int]:
+    return [extents.get(tag, 1) for tag in axes]
 
 
 def said(k: Kernel) -> str:
     """ "C: 4 x 4 blocks of 16 x 16 threads, 8 warps each" """
     if k.why:
         return f"{k.name}: {k.why}"
-    grid, block = (" x ".join(map(str, _trimmed(sizes(k.extents, stem)))) for stem in ("blockIdx", "threadIdx"))
+    grid, block = (" x ".join(map(str, _trimmed(sizes(k.extents, axes)))) for axes in (GRID, BLOCK))
     count = -(-warps.threads(k.extents) // warps.WARP)
-    many = "blocks" if math.prod(sizes(k.extents, "blockIdx")) != 1 else "block"
+    many = "blocks" if math.prod(sizes(k.extents, GRID)) != 1 else "block"
     return f"{k.name}: {grid} {many} of {block} threads, {count} warp{'s' * (count > 1)} each"
 
 
@@ -75,9 +76,9 @@ def _trimmed(found: Sequence[int]) -> list[int]:
 def block_of(k: Kernel) -> str:
     """ "block 3, 0", or "the block" where there is only one."""
     assert k.warp is not None
-    at = _trimmed(sizes({**dict.fromkeys(k.extents, 0), **k.warp.block}, "blockIdx")) if k.warp.block else []
-    dims = max(1, sum(tag.startswith("blockIdx") for tag in k.extents))
-    full = [k.warp.block.get(f"blockIdx.{a}", 0) for a in "xyz"][:dims]
+    at = _trimmed(sizes({**dict.fromkeys(k.extents, 0), **k.warp.block}, GRID)) if k.warp.block else []
+    dims = max(1, sum(tag in GRID for tag in k.extents))
+    full = [k.warp.block.get(tag, 0) for tag in GRID][:dims]
     return f"block {', '.join(map(str, full if at else [0]))}"
 
 
@@ -152,7 +153,7 @@ def draw(svg: Svg, top: float, k: Kernel, model: Any) -> None:
 def _maps(k: Kernel) -> float:
     """The height of the maps of blocks and threads."""
     rows, columns = _threads(k)
-    grid = sizes(k.extents, "blockIdx")
+    grid = sizes(k.extents, GRID)
     tall, wide = min(grid[1], WINDOW[0]), min(grid[0], WINDOW[1])
     return max(_side(tall, wide) * tall, _side(rows, columns) * rows) + 34
 
@@ -165,8 +166,8 @@ def _side(rows: int, columns: int) -> float:
 def _draw_grid(svg: Svg, x: float, y: float, k: Kernel) -> None:
     """x across, y down; of a large grid a window around the chosen block."""
     assert k.warp is not None
-    across, down, deep = sizes(k.extents, "blockIdx")
-    at = [k.warp.block.get(f"blockIdx.{a}", 0) for a in "xyz"]
+    across, down, deep = sizes(k.extents, GRID)
+    at = [k.warp.block.get(tag, 0) for tag in GRID]
     (top, tall), (left, wide) = _window(at[1], down, WINDOW[0]), _window(at[0], across, WINDOW[1])
     words = ["grid"]
     words += [f"x {left} to {left + wide - 1} of {across}"] if wide < across else []
@@ -186,7 +187,7 @@ def _window(at: int, count: int, most: int) -> tuple[int, int]:
 
 
 def _block_id(k: Kernel, at: Sequence[int]) -> str:
-    return picks(**{f"b{a}": n for a, n in zip("xyz", at, strict=True) if f"blockIdx.{a}" in k.extents})
+    return picks(**{f"b{tag[-1]}": n for tag, n in zip(GRID, at, strict=True) if tag in k.extents})
 
 
 def _threads(k: Kernel) -> tuple[int, int]:
@@ -271,7 +272,7 @@ def _cell(g: Grain) -> str:
 
 def _draw_coarse(svg: Svg, x: float, y: float, k: Kernel, plane: Plane, g: Grain) -> None:
     """The tensor, block by block; the chosen one's part, however small, in its colour."""
-    grid = sizes(k.extents, "blockIdx")
+    grid = sizes(k.extents, GRID)
     found = list(grain.boxes(g.cells))
     whole = next((o for o in _grid(k.loop) if o.buffer is k.parts[0].buffer), None)
     known = whole is not None and not whole.why and len(found) <= MOST_BOXES

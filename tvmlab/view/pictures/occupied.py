@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 from ...core.deep import deep
 from ...core.error import LabError
+from ...core.threads import BLOCK
 from ...core.units import size
 from ...core.walk import constant
 from ...face.api import as_target
@@ -109,7 +110,7 @@ def first_line(e: BaseException) -> str:
 
 def _asked(fn: Any, model: Model) -> Asked:
     extents = limits.launch(fn) or {}
-    sizes = [constant(n) for tag, n in extents.items() if tag.startswith("threadIdx")]
+    sizes = [constant(n) for tag, n in extents.items() if tag in BLOCK]
     shared, threads = limits.shared_bytes(fn), 1
     for n in sizes:
         if n is None:
