@@ -6,7 +6,7 @@ import pytest
 import tvmlab as tvm
 from tests.refusal import refused
 from tvmlab import te, topi
-from tvmlab.error import BuildError, MissingName
+from tvmlab.error import MissingName
 from tvmlab.topi.schedules import KERNEL
 
 
@@ -76,11 +76,11 @@ def test_one_stage_of_an_existing_schedule():
 def test_other_devices_say_that_they_are_not_there():
     a = te.placeholder((5, 19), name="a")
     b = topi.exp(a)
-    table = {"cuda": topi.cuda.schedule_injective, "llvm": topi.x86.schedule_injective}  # looking is not using
-    assert refused(MissingName, lambda: table["cuda"]([b])) == (
-        "topi.cuda.schedule_injective: there are operators and schedules for CPUs only yet\n"
-        "  legal here:  topi.x86.schedule_injective, topi.generic\n"
-        "  for a GPU, write the schedule by hand: s[C].bind(axis, te.thread_axis(...))"
+    table = {"rocm": topi.rocm.schedule_injective, "llvm": topi.x86.schedule_injective}  # looking is not using
+    assert refused(MissingName, lambda: table["rocm"]([b])) == (
+        "topi.rocm.schedule_injective: there are operators and schedules for topi.x86 and topi.cuda\n"
+        "  legal here:  topi.x86.schedule_injective, topi.cuda.schedule_injective\n"
+        "  those of topi.cuda are for every GPU that there is a target for"
     )
 
 
@@ -137,11 +137,46 @@ def test_references_choose_by_target():
     assert topi.testing.get_reduce_schedule("llvm").__name__ == "schedule_reduce"
 
 
-def test_a_gpu_in_force_is_refused(monkeypatch):
-    class Elsewhere:
-        name = "cuda"
+def product(which):
+    a, w = te.placeholder((9, 33), name="a"), te.placeholder((21, 33), name="w")
+    return which.schedule_dense, [a, w], topi.nn.relu(topi.nn.dense(a, w))
 
-    monkeypatch.setattr("tvmlab.topi.schedules.Target.current", lambda allow_none=True: Elsewhere)
-    b = topi.exp(te.placeholder((5,), name="a"))
-    with pytest.raises(BuildError, match="schedule_injective: there are schedules for CPUs only yet"):
-        topi.generic.schedule_injective(b)
+
+def summed(which):
+    a = te.placeholder((9, 33), name="a")
+    return which.schedule_reduce, [a], topi.exp(topi.sum(a, axis=1))
+
+
+def elementwise(which):
+    a = te.placeholder((9, 33), name="a")
+    return which.schedule_injective, [a], topi.exp(a)
+
+
+def pooled(which):
+    a = te.placeholder((1, 1, 9, 33), name="a")
+    return which.schedule_pool, [a], topi.nn.pool2d(a, (2, 2), (2, 2), (1, 1), (0, 0, 0, 0), "max")
+
+
+@pytest.mark.parametrize("make", [product, summed, elementwise, pooled])
+@pytest.mark.parametrize("place", ["topi.cuda", "a target in force"])
+def test_gpus_have_schedules_too(make, place):
+    """The kernel's own, or the default one: it runs on threads, and is right."""
+    schedule, inputs, out = make(topi.cuda if place == "topi.cuda" else topi.generic)
+    if place == "topi.cuda":
+        s = schedule([out])
+    else:
+        with tvm.target.Target("opencl"):
+            s = schedule([out])
+    arrays = [np.random.default_rng(0).random([int(n) for n in t.shape], dtype="float32") for t in inputs]
+    results = [np.zeros([int(n) for n in out.shape], "float32") for _ in range(2)]
+    assert "thread(" in str(tvm.lower(s, [*inputs, out]))
+    tvm.build(s, [*inputs, out], "interp")(*arrays, results[0])
+    tvm.build(te.create_schedule(out.op), [*inputs, out])(*arrays, results[1])
+    np.testing.assert_allclose(*results, rtol=1e-5, atol=1e-5)
+
+
+def test_one_stage_on_a_gpu():
+    b = topi.exp(te.placeholder((128, 512), name="a"))
+    s = te.create_schedule(b.op)
+    assert topi.cuda.schedule_injective_from_existing(s, b) is s and "threadIdx.x" in str(s)
+    assert topi.gpu is topi.cuda and topi.metal is topi.cuda and topi.cuda.dense is topi.nn.dense

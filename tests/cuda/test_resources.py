@@ -80,6 +80,17 @@ def test_what_is_refused():
         tvmlab.resources(s, [A, C])
 
 
+def test_the_kernels_as_classic_scripts_ask_for_them():
+    s, args = matmul.gpu(m=64, n=64, k=64)
+    for name in ("cuda", "cuda_c", "opencl", "metal"):
+        module = tvmlab.build(s, args, name)
+        (kernels_,) = module.imported_modules
+        assert kernels_.get_source() == module.source and kernels_.type_key == name
+    a = te.placeholder((4,), name="a")
+    b = te.compute((4,), lambda i: a[i], name="b")
+    assert tvmlab.build(te.create_schedule(b.op), [a, b]).imported_modules == ()
+
+
 def test_a_text_target_is_read_and_exported_not_called(tmp_path):
     import numpy as np
 

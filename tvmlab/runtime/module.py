@@ -30,8 +30,6 @@ class Module:
     `function` is the lowered program it was compiled from (None for a module loaded from an export).
     """
 
-    imported_modules: tuple[Module, ...] = ()
-
     def __init__(
         self,
         function: Function | None,
@@ -140,6 +138,11 @@ class Module:
         if fmt not in forms:
             raise LabError("unknown-format", f"no source of format {fmt!r}", legal=[repr(f) for f in forms])
         return forms[fmt]()
+
+    @property
+    def imported_modules(self) -> tuple[KernelText, ...]:
+        """Classic: of a program with kernels one, whose `get_source()` is their text."""
+        return (KernelText(self),) if self.target.kind.model else ()
 
     # ------------------------------------------------------------ timing
 
@@ -274,6 +277,16 @@ class Module:
             rest.append(f"# ... {len(lines) - SHOWN_LINES} more lines: print(module.source)")
         fold = f"<summary>{len(lines) - first} more lines of the source</summary>"
         return f"{head}<details>{fold}{to_html(chr(10).join(rest))}</details>"
+
+
+class KernelText:
+    """The kernels of a module, as classic scripts ask for them. There is one text, with the host's part in it."""
+
+    def __init__(self, module: Module) -> None:
+        self.type_key, self.get_source, self.save = module.type_key, module.get_source, module.save
+
+    def __repr__(self) -> str:
+        return f"<the kernels of a tvmlab.Module for {self.type_key}>"
 
 
 def rebuild(lowered: Function | Program, target: Target, trace_hash: str = "") -> Module:

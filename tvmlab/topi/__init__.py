@@ -31,7 +31,7 @@ _KERNELS = {
 }
 _HERE = {name: f"tvmlab.kernels.{file}" for file, names in _KERNELS.items() for name in names.split()}
 _HERE["matmul"] = "tvmlab.topi.nn:plain_matmul"
-_MODULES = "nn image generic x86 testing utils util tag".split()
+_MODULES = "nn image generic x86 cuda testing utils util tag".split()
 # where the classic sources define the names
 _SOURCES = {"math": "elementwise", "broadcast": "broadcast", "reduction": "reduction", "transform": "transform",
             "tensor": "fill"}  # fmt: skip
@@ -41,7 +41,7 @@ _ABSENT = dict.fromkeys(
     fixed_point_multiply_per_axis vision sparse random cpp""".split(),
     _NOT_YET,
 )
-_DEVICES = "cuda arm_cpu mali bifrost intel_graphics opengl rocm hls hexagon adreno metal vulkan gpu".split()
+_DEVICES = "arm_cpu mali bifrost intel_graphics opengl rocm hls hexagon adreno vulkan".split()
 
 _ARITHMETIC.update(
     {
@@ -59,6 +59,7 @@ _get, __dir__ = lazy(
     __name__,
     _HERE
     | {name: f"={__name__}.{name}" for name in _MODULES}
+    | dict.fromkeys(("gpu", "metal"), f"={__name__}.cuda")
     | {name: f"=tvmlab.kernels.{file}" for name, file in _SOURCES.items()},
     _ABSENT,
 )

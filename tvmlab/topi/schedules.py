@@ -1,6 +1,7 @@
-"""The classic schedule functions: a name such as schedule_dense is the CPU schedule of the kernel it means.
+"""The classic schedule functions: a name such as schedule_dense is the schedule of the kernel it means.
 
-They take the output tensor (or a list) and give a schedule. Elementwise consumers and producers come along.
+They take the output tensor (or a list) and give a schedule: for the target in force, without one for a CPU. Elementwise
+consumers and producers come along. On GPUs a kernel without a schedule of its own gets the default one.
 """
 
 from __future__ import annotations
@@ -8,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..core.error import BuildError, MissingName
+from ..core.error import MissingName
 from ..expr.tensor import ComputeOp, Tensor
 from ..face.api import Schedule, create_schedule
-from ..kernels import _shared, get
+from ..kernels import _gpu, _shared, get
 from ..names import missing
 from ..target import Target
 
@@ -42,23 +43,38 @@ _OTHERS = """pool_grad argwhere unique scatter_nd roi_pool roi_align proposal nm
 KERNEL = {
     f"schedule_{name}": file for file, names in [*_KERNEL.items(), ("elementwise", _OTHERS)] for name in names.split()
 }
-CPUS = ("llvm", "numba", "interp")
 
 
-def find(module: str, name: str) -> Callable[..., Any]:
-    """The schedule function `name` of topi.generic or topi.x86; an unknown one answers with those that are near."""
+def find(module: str, name: str, target: str = "") -> Callable[..., Any]:
+    """The schedule function `name` of topi.generic, topi.x86 or (with a GPU's `target`) topi.cuda; an unknown one
+    answers with those that are near."""
     if name not in KERNEL:
         raise missing(module, name, [*KERNEL, *OWN], {})
     file = KERNEL[name]
 
     def schedule(*args: Any) -> Schedule:
-        _cpu_only(name)
-        made: Schedule = get(file).schedule_cpu(_outputs(args))
+        made: Schedule = _for(target or _gpu_in_force(), file, _outputs(args))
         return made
 
     schedule.__name__ = schedule.__qualname__ = name
-    schedule.__doc__ = f"The CPU schedule of kernels/{file}.py, for an output tensor or a list of them."
+    schedule.__doc__ = f"The schedule of kernels/{file}.py, for an output tensor or a list of them."
     return schedule
+
+
+def _gpu_in_force() -> str:
+    now = Target.current(allow_none=True)
+    return now.name if now is not None and now.kind.model else ""
+
+
+def _for(gpu: str, file: str, outs: Any) -> Schedule:
+    kernel = get(file)
+    if not gpu:
+        made: Schedule = kernel.schedule_cpu(outs)
+        return made
+    if hasattr(kernel, "schedule_gpu"):
+        made = kernel.schedule_gpu(outs)
+        return made
+    return create_schedule([t.op for t in _shared.as_outputs(outs)]).default(gpu)
 
 
 def _outputs(args: tuple[Any, ...]) -> Any:
@@ -71,17 +87,6 @@ def _outputs(args: tuple[Any, ...]) -> Any:
 
 def _tensors(things: Any) -> bool:
     return bool(things) and all(isinstance(x, Tensor) for x in things)
-
-
-def _cpu_only(name: str) -> None:
-    now = Target.current(allow_none=True)
-    if now is not None and now.name not in CPUS:
-        raise BuildError(
-            "no-schedule-for-target",
-            f"{name}: there are schedules for CPUs only yet, not for the target `{now.name}`",
-            legal=[f'with tvm.target.Target("{cpu}")' for cpu in CPUS],
-            hint="for a GPU, write the schedule by hand: s[C].bind(axis, te.thread_axis(...))",
-        )
 
 
 # ---------------------------------------------------------------- of no operator in particular
@@ -109,8 +114,12 @@ def _inline(s: Schedule, outputs: set[Any]) -> None:
 
 
 def schedule_injective_from_existing(sch: Schedule, out: Tensor) -> Schedule:
-    """One elementwise stage of a schedule: the outer loops in parallel, the last in vectors."""
-    _shared.rows(sch, out.op)
+    """One elementwise stage of a schedule: for a CPU the outer loops in parallel, the last in vectors; for a GPU target
+    in force one thread for each element."""
+    if _gpu_in_force():
+        _gpu.flat(sch[out])
+    else:
+        _shared.rows(sch, out.op)
     return sch
 
 
@@ -122,7 +131,7 @@ OWN: dict[str, Callable[..., Any]] = {
 
 
 class Elsewhere:
-    """topi.cuda and the like: nothing is there yet, and each function says so when it is called."""
+    """topi.rocm and the like: nothing is there yet, and each function says so when it is called."""
 
     def __init__(self, name: str) -> None:
         self.__name__ = f"tvmlab.topi.{name}"
@@ -134,9 +143,10 @@ class Elsewhere:
         def refuse(*args: Any, **more: Any) -> Any:
             raise MissingName(
                 "not-in-tvmlab",
-                f"{self.__name__.removeprefix('tvmlab.')}.{name}: there are operators and schedules for CPUs only yet",
-                legal=[f"topi.x86.{name}" if name in KERNEL else "topi.x86", "topi.generic"],
-                hint="for a GPU, write the schedule by hand: s[C].bind(axis, te.thread_axis(...))",
+                f"{self.__name__.removeprefix('tvmlab.')}.{name}: there are operators and schedules for topi.x86 and "
+                "topi.cuda",
+                legal=[f"topi.{device}.{name}" if name in KERNEL else f"topi.{device}" for device in ("x86", "cuda")],
+                hint="those of topi.cuda are for every GPU that there is a target for",
             )
 
         refuse.__name__ = name
