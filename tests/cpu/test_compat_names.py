@@ -82,7 +82,7 @@ def test_namespace(namespace):
         ("tvm.hybrid", "write the loops with te.extern"),
         ("tvm.te.hybrid", "write the loops with te.extern"),
         ("tvm.te.gradient", "write the gradient as te.compute expressions"),
-        ("tvm.contrib.nvcc", "GPU targets are not there yet"),
+        ("tvm.contrib.nvcc", "the target `cuda_c` prints CUDA C++"),
         ("tvm.contrib.graph_executor", "graphs of operators are not there yet"),
         ("tvm.target.rocm", "target.rocm is not there yet"),
         ("tvm.target.arm_cpu", "name the processor instead"),

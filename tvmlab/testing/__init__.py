@@ -64,10 +64,10 @@ def _feature(there: bool, reason: str = "") -> Callable[..., Any]:
 
 requires_llvm = requires_x86 = requires_package = requires_openblas = _feature(True)
 uses_gpu = _feature(True)
-requires_gpu = requires_cuda = requires_cudnn = requires_cublas = requires_tensorcore = requires_nvcc = _feature(
-    False, "GPU targets are not there yet"
-)
+requires_gpu = requires_cuda = requires_tensorcore = _feature(False, "classic tests of GPUs are not run")
+requires_cudnn = requires_cublas = _feature(False, "no vendor's library is called")
 requires_opencl = requires_vulkan = requires_metal = requires_rocm = requires_webgpu = requires_cudagraph = requires_gpu
+requires_nvcc = requires_gpu
 requires_hexagon = requires_rpc = requires_micro = requires_ethosn = _feature(False, "not there yet")
 
 
