@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
-from ..core import affine
+from ..core import affine, fragments
 from ..core import dtype as dt
 from ..core.affine import Lin
 from ..core.intrin import C_FUNCTIONS
@@ -41,7 +42,8 @@ from ..core.node import (
     While,
 )
 from ..core.program import Function, Origin
-from ..core.walk import children, map_children, replace, walk
+from ..core.threads import WARP
+from ..core.walk import children, constant, map_children, replace, walk
 from . import domain
 from .forms import Cons, Forms, defined, short
 from .image import Place
@@ -136,6 +138,7 @@ class Reader(Forms):
         self.sites: list[Site] = []
         self.blocks: list[Block] = []
         self.doubts: dict[str, None] = {}  # why counts are bounds
+        self.tiles: dict[Any, tuple[int | None, ...]] = {}  # handle of a fragment -> m, n, k, as calls say
         self.blur: dict[str, None] = {}  # why the elements that are touched are bounds
         self.loop, self.sure, self.stage = self.top, True, ""
         self.pieces: tuple[Cons, ...] = ((),)
@@ -246,6 +249,8 @@ class Reader(Forms):
             return self.choice(e)
         if e.name == "prefetch":
             return None
+        if fragments.is_call(e) and len(e.args) == fragments.ARITY[e.name]:
+            return self.on_tiles(fragments.read(e))
         unknown = e.kind == "packed" or (e.kind == "extern" and e.name not in C_FUNCTIONS)
         if unknown:
             self.doubt(f"what the function `{e.name}` does is not counted")
@@ -256,6 +261,20 @@ class Reader(Forms):
             if not (isinstance(a, Call) and a.kind == "intrin") and a.dtype != "handle":
                 self.expr(a)
         return None
+
+    def on_tiles(self, op: fragments.Op) -> None:
+        """Arithmetic of tensor cores: every lane comes here, and does its part."""
+        sizes = tuple(map(constant, op.shape or ()))
+        if sizes:
+            self.tiles[op.tiles[0].data] = sizes
+        if op.pointer is not None:
+            self.doubt("the memory that tensor cores load from and store to is not counted")
+        if op.name != "mma_sync":
+            return
+        known = next((self.tiles[t.data] for t in op.tiles if t.data in self.tiles), (None,))
+        if None in known:
+            return self.doubt("what mma_sync multiplies is not counted: nothing says the size of its tiles")
+        self.block.flops += 2 * prod(known) // WARP  # type: ignore[arg-type]
 
     def choice(self, e: Call) -> None:
         """Lazy: each side runs under its condition only."""

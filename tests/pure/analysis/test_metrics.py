@@ -2,6 +2,7 @@
 
 from tvmlab import lower, te, tir
 from tvmlab.analysis.metrics import metrics
+from tvmlab.kernels import matmul_f16
 from tvmlab.lowering.config import Config
 
 
@@ -197,3 +198,11 @@ def test_names_of_any_kind():
     B = te.compute((4,), lambda i: A[i] + 1.0, name="constructor")
     m = metrics(readable(te.create_schedule(B.op), [A, B]))
     assert m.stages["constructor"].stores == 4
+
+
+def test_tensor_cores_are_counted_by_what_they_multiply():
+    """Every lane of a warp comes to a product and does its part; what they copy is said not to be counted."""
+    s, args = matmul_f16.gpu(128, 128, 64)
+    m = metrics(readable(s, args))
+    assert m.flops == 2 * 128 * 128 * 64
+    assert not m.exact and "tensor cores" in m.why
