@@ -22,6 +22,7 @@ from ..lowering import pipeline
 from ..lowering.config import DEFAULT, Config
 from ..schedule.state import is_input
 from ..target import Target, get, names
+from ..target.base import KERNELS
 from ..target.clike import CHECKED
 from ..target.gpu import divergence, limits
 from .handle import Schedule, create_schedule
@@ -37,12 +38,14 @@ def lower(
     binds: Mapping[Any, Buffer] | None = None,
     simple_mode: bool = False,
     config: Config | None = None,
+    target: Any = None,
 ) -> Program:
     """The loops of a schedule.
 
     `args`: tensors, buffers and variables, in the order in which the function takes them. `simple_mode`: loops as a
     person reads them, without the tails cut off and the registers that make them fast. Open obligations are printed as
-    comments; `build` refuses them.
+    comments; `build` refuses them. `target`: whose code generator the loops are for; without one, that of a
+    `with Target(...)` block, or of a schedule that is bound to threads a GPU's, of any other a CPU's.
     """
     if isinstance(inp, Program):
         return inp
@@ -51,7 +54,16 @@ def lower(
     need_schedule(inp, "lower")
     if args is None:
         raise ValueError("lower needs the list of arguments of a schedule: lower(s, [A, B, C])")
-    return _lowered(inp, args, name, binds, simple_mode, config or current_config(), [])
+    chosen = _for_loops(inp, config or current_config(), target or Target.current())
+    return _lowered(inp, args, name, binds, simple_mode, chosen, [])
+
+
+def _for_loops(schedule: Schedule, config: Config, target: Any) -> Config:
+    """Without what no generator of that target takes."""
+    if target is not None:
+        return leaving_out(config, as_target(target))
+    bound = any(m.thread is not None for stage in schedule.state.in_order for m in stage.marks.values())
+    return replace(config, disabled=config.disabled | KERNELS) if bound else config
 
 
 def _lowered(
