@@ -2,6 +2,7 @@
 
 import gc
 import pickle
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -156,15 +157,50 @@ def test_what_was_newer_there_is_gone_with_its_process(add, end):
     assert (a.numpy() == 1).all()
 
 
-def test_a_call_that_goes_wrong_leaves_what_is_here(add):
+def outside():
+    """B[i + 1] = A[i] + 1: one element behind the end of B."""
     wrong = tvmlab.build(*bound(N, lambda a, i: a + 1.0), "opencl -max_num_threads=1024")
-    a, b = on_device(), on_device()
     code = wrong._launcher.code
     wrong._launcher.code = replace(code, source=code.source.replace("] = A", " + 1] = A"))
-    assert "outside `B`" in refused(LaunchError, lambda: wrong(a, b))
+    return wrong
+
+
+def test_a_call_that_goes_wrong_leaves_what_is_here(add):
+    a, b = on_device(), on_device()
+    assert "outside `B`" in refused(LaunchError, lambda: outside()(a, b))
     np.testing.assert_array_equal(b.numpy(), np.arange(N))
     add(a, b)
     np.testing.assert_array_equal(b.numpy(), np.arange(N) + 1)
+
+
+def test_who_wrote_outside_is_said_once(add):
+    """Later calls on the same memory are not blamed for it."""
+    a, b, c = on_device(), on_device(), on_device()
+    add(a, b)
+    assert "outside `B`" in refused(LaunchError, lambda: outside()(a, b))
+    add(b, c)
+    add(a, b)
+    np.testing.assert_array_equal(b.numpy(), np.arange(N) + 1)
+
+
+def test_what_another_thread_writes_while_it_is_fetched_is_not_lost(add, monkeypatch):
+    there = runner.runner("opencl")
+    a, b = on_device(), on_device()
+    add(a, b)
+    a[:] = np.full(N, 7, "float32")
+    fetch, other = there.fetch, threading.Thread(target=lambda: add(a, b))
+
+    def slow(number):
+        found = fetch(number)
+        if not other.ident:
+            other.start()
+            other.join(0.5)  # it waits for its turn
+        return found
+
+    monkeypatch.setattr(there, "fetch", slow)
+    b.numpy()
+    other.join()
+    assert (b.numpy() == 8).all()
 
 
 @pytest.mark.parametrize("dtype, shape", [("float16", (3, 5)), ("bool", (7,)), ("int64", ()), ("float32", (0,))])
