@@ -86,6 +86,18 @@ def test_whoever_has_seen_the_memory_may_change_it(add, sent):
     assert (memory == 5).all()
 
 
+def test_memory_that_is_seen_after_a_runner_was_made(add):
+    """What is written to a view counts for the next run, and the view shows what it computes."""
+    a, b = on_device(), on_device()
+    run = add.runner(a, b)
+    run()
+    view, result = a.data, b.data
+    for x in (3, 4):
+        view[:] = x
+        run()
+        assert (result == x + 1).all() and (b.numpy() == x + 1).all()
+
+
 def test_numpy_arrays_and_an_array_given_twice_are_copied(add, sent):
     a, b = on_device(), on_device()
     add(a, a)
