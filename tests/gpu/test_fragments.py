@@ -394,6 +394,12 @@ REFUSED = {
             call("load_matrix_sync", a := fragment("A", "matrix_a"), 16, 16, 16, 0, PTR(C), 16, LAYOUT), stored(f=a)
         ), a, params=(C,),
     ),  # fmt: skip
+    "fragment-dtype ": lambda: kernel(
+        call("fill_fragment", d := fragment("D", dtype="float64"), 16, 16, 16, 0, const(0.0, "float64")), d, params=(C,)
+    ),
+    "fragment-dtype  ": lambda: kernel(
+        call("load_matrix_sync", a := fragment("A", "matrix_a"), 16, 16, 16, 0, PTR(C), 16, LAYOUT), a, params=(C,)
+    ),
     "fragment-dtype": lambda: products(fragment("A", "matrix_a"), fragment("B", "matrix_b")),
 }
 

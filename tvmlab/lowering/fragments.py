@@ -263,6 +263,10 @@ class _Reader:
     def fragment(self, handle: Any, b: Buffer) -> Fragment:
         shape = self.shapes.get(handle, fragments.SHAPES[0])
         made = Fragment(b, fragments.role(b.scope), shape, self.layouts.get(handle, ""))
+        sums = {x for found in fragments.SUMS.values() for x in found}
+        legal = sorted(sums) if made.role == "accumulator" else list(fragments.SUMS)
+        if b.dtype not in legal:
+            refuse("fragment-dtype", f"{b.name} is {b.dtype}: there are no tiles of it in {b.scope}", None, legal=legal)
         if made.role != "accumulator" and not made.layout:
             refuse("fragment-layout", f"nothing loads {b.name}, so its layout is not known", None)
         size = b.size
