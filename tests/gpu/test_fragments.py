@@ -418,6 +418,13 @@ def test_what_a_gpu_would_do_wrong_is_refused(rule, name):
     assert e.value.rule == rule.strip()
 
 
+def test_a_fragment_has_one_copy():
+    s, args = matmul_f16.gpu(64, 64, 64, rows=64, columns=32)
+    next(h for h in s.stages if h.op.name.endswith("wmma.matrix_a")).double_buffer()
+    with pytest.raises(LabError, match="it is a fragment of tensor cores, which has no second copy"):
+        tvmlab.build(s, args, "opencl")
+
+
 def test_lanes_may_differ_in_whole_warps():
     """Two warps along x, each with a tile of its own: `tx // 32` is one number in a warp, `tx // 16` is two."""
     for by, refused in ((32, False), (16, True)):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..core import fragments
 from ..core.build import binary, const
 from ..core.calls import POINTERS
 from ..core.error import LabError
@@ -62,6 +63,12 @@ def _call(x: Call, handles: Mapping[Var, Buffer], which: Expr, doing: str) -> Ca
     if x.name in POINTERS:
         data, offset, *rest = x.args
         return replace(x, args=(data, binary("+", offset, binary("*", which, room(b))), *rest))
+    if fragments.is_call(x):
+        raise LabError(
+            "address-taken", f"{doing} {b.name}: it is a fragment of tensor cores, which has no second copy",
+            legal=["an unrolled loop: the fragment then has tiles for all its iterations",
+                   "double buffer the stage that it is loaded from"],
+        )  # fmt: skip
     raise LabError(
         "address-taken",
         f"{doing} {b.name}: `{x.name}` takes the address of all of it, so it cannot be one of several copies",
