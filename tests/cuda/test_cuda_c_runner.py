@@ -165,6 +165,22 @@ def test_a_write_just_outside_is_found(gpu, at, words):
     assert f"kernel `main_B` wrote outside `B`: {words}" in refused(LaunchError, lambda: made(*arrays()))
 
 
+def test_who_wrote_outside_is_said_once(gpu):
+    """Memory that stays has its guards again: the next call is not blamed."""
+    a, b = (nd.array(x, cuda(0)) for x in arrays())
+    made = tvmlab.build(*doubled(), "cuda_c")
+
+    def wrong(config, a, b):
+        gpu_fake.typed(b - 256, np.float32, 300)[[63, 164]] = 1
+
+    made(a, b)
+    gpu.kernels["main_B"] = wrong
+    assert "wrote outside `B`" in refused(LaunchError, lambda: made(a, b))
+    gpu.kernels["main_B"] = kernel
+    made(a, b)
+    np.testing.assert_array_equal(b.numpy(), np.arange(100) * 2)
+
+
 def test_a_lost_device_is_said_with_the_kernel(gpu):
     gpu.lost = "CUDA_ERROR_ILLEGAL_ADDRESS"
     made = tvmlab.build(*doubled(), "cuda_c")

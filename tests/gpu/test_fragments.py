@@ -49,9 +49,11 @@ def check(s, args, target, total="float32"):
 
 
 def product(
-    shape=(16, 16, 16), dtype="float16", total="float32", sizes=(2, 2, 2), skew=8, lanes=32, layout=False
-):
-    """One warp to a tile of C; the sides in shared memory. `sizes`: how many tiles of m, n and k."""
+    shape=(16, 16, 16), dtype="float16", total="float32", sizes=(2, 2, 2), skew=8, lanes=32, layout=False,
+    scope="shared", double=False,
+):  # fmt: skip
+    """One warp to a tile of C; the sides in shared memory. `sizes`: how many tiles of m, n and k. `double`: two copies
+    of the sides."""
     m, n, k = (x * y for x, y in zip(shape, sizes))
     A = te.placeholder((m, k), dtype, name="A")
     B = te.placeholder((n, k) if layout else (k, n), dtype, name="B")
@@ -60,10 +62,10 @@ def product(
     C = te.compute((m, n), lambda i, j: te.sum(A[i, r].astype(total) * right(j, r).astype(total), axis=r), name="C")
     s = te.create_schedule(C.op)
     F = s.cache_write(C, "wmma.accumulator")
-    SA, SB = (s.cache_read(t, "shared", [F]) for t in (A, B))
+    SA, SB = (s.cache_read(t, scope, [F]) for t in (A, B))
     FA, FB = s.cache_read(SA, "wmma.matrix_a", [F]), s.cache_read(SB, "wmma.matrix_b", [F])
-    load_a = wmma.load("load_a", "matrix_a", shape, dtype)
-    load_b = wmma.load("load_b", "matrix_b", shape, dtype, transposed=layout)
+    load_a = wmma.load("load_a", "matrix_a", shape, dtype, scope)
+    load_b = wmma.load("load_b", "matrix_b", shape, dtype, scope, transposed=layout)
     io, jo, ii, ji = s[C].tile(C.op.axis[0], C.op.axis[1], shape[0], shape[1])
     s[C].bind(io, te.thread_axis("blockIdx.y"))
     s[C].bind(jo, te.thread_axis("threadIdx.y"))
@@ -81,6 +83,8 @@ def product(
         s[t].bind(x, te.thread_axis("threadIdx.x"))
         if skew:
             s[t].storage_align(s[t].op.axis[0], 16, skew)
+        if double:
+            s[t].double_buffer()
     return s, [A, B, C]
 
 
@@ -111,6 +115,23 @@ def test_shapes_types_and_layouts(target, case):
         np.testing.assert_allclose(c, a.astype("float32") @ b.T.astype("float32"), rtol=1e-5, atol=1e-4)
     else:
         check(s, args, target, case.get("total", "float32"))
+
+
+@pytest.mark.parametrize("target", ["interp", "opencl", "cuda_c"])
+def test_sides_in_shared_memory_that_the_launch_asks_for(target):
+    there(target)
+    s, args = product(scope="shared.dyn")
+    if target == "cuda_c":
+        assert "load_matrix_sync" in tvmlab.build(s, args, target).source
+    else:
+        check(s, args, target)
+
+
+@pytest.mark.parametrize("target", ["interp", "opencl"])
+def test_two_copies_of_rows_that_lie_apart_are_aligned_alike(target):
+    there(target)
+    s, args = product(sizes=(2, 2, 3), double=True)
+    check(s, args, target)
 
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
@@ -373,6 +394,12 @@ REFUSED = {
             call("load_matrix_sync", a := fragment("A", "matrix_a"), 16, 16, 16, 0, PTR(C), 16, LAYOUT), stored(f=a)
         ), a, params=(C,),
     ),  # fmt: skip
+    "fragment-dtype ": lambda: kernel(
+        call("fill_fragment", d := fragment("D", dtype="float64"), 16, 16, 16, 0, const(0.0, "float64")), d, params=(C,)
+    ),
+    "fragment-dtype  ": lambda: kernel(
+        call("load_matrix_sync", a := fragment("A", "matrix_a"), 16, 16, 16, 0, PTR(C), 16, LAYOUT), a, params=(C,)
+    ),
     "fragment-dtype": lambda: products(fragment("A", "matrix_a"), fragment("B", "matrix_b")),
 }
 
@@ -389,6 +416,13 @@ def test_what_a_gpu_would_do_wrong_is_refused(rule, name):
     with pytest.raises(LabError) as e:
         passes.get(name)(program, DEFAULT)
     assert e.value.rule == rule.strip()
+
+
+def test_a_fragment_has_one_copy():
+    s, args = matmul_f16.gpu(64, 64, 64, rows=64, columns=32)
+    next(h for h in s.stages if h.op.name.endswith("wmma.matrix_a")).double_buffer()
+    with pytest.raises(LabError, match="it is a fragment of tensor cores, which has no second copy"):
+        tvmlab.build(s, args, "opencl")
 
 
 def test_lanes_may_differ_in_whole_warps():

@@ -86,6 +86,17 @@ def test_a_read_outside(reads, bad, index):
     np.testing.assert_array_equal(b, a[indices()])
 
 
+@pytest.mark.parametrize("name", ["inside", "faults", "A_size"])
+def test_an_array_may_have_a_name_of_the_checks(name):
+    A, I = te.placeholder((M,), name="A"), te.placeholder((N,), "int32", name=name)
+    B = te.compute((N,), lambda i: A[I[i]], name="B")
+    s = te.create_schedule(B.op)
+    s[B].bind(B.op.axis[0], te.thread_axis("threadIdx.x"))
+    a, b = np.arange(M, dtype="float32"), np.zeros(N, "float32")
+    build(s, [A, I, B])(a, indices(), b)
+    np.testing.assert_array_equal(b, a[indices()])
+
+
 def test_without_the_checks_such_a_read_is_silent():
     """What the option is for."""
     gathered(tvmlab.build(*gather(), "opencl"), M)

@@ -2,6 +2,7 @@
 
 import gc
 import pickle
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -85,6 +86,18 @@ def test_whoever_has_seen_the_memory_may_change_it(add, sent):
     assert (memory == 5).all()
 
 
+def test_memory_that_is_seen_after_a_runner_was_made(add):
+    """What is written to a view counts for the next run, and the view shows what it computes."""
+    a, b = on_device(), on_device()
+    run = add.runner(a, b)
+    run()
+    view, result = a.data, b.data
+    for x in (3, 4):
+        view[:] = x
+        run()
+        assert (result == x + 1).all() and (b.numpy() == x + 1).all()
+
+
 def test_numpy_arrays_and_an_array_given_twice_are_copied(add, sent):
     a, b = on_device(), on_device()
     add(a, a)
@@ -156,15 +169,50 @@ def test_what_was_newer_there_is_gone_with_its_process(add, end):
     assert (a.numpy() == 1).all()
 
 
-def test_a_call_that_goes_wrong_leaves_what_is_here(add):
+def outside():
+    """B[i + 1] = A[i] + 1: one element behind the end of B."""
     wrong = tvmlab.build(*bound(N, lambda a, i: a + 1.0), "opencl -max_num_threads=1024")
-    a, b = on_device(), on_device()
     code = wrong._launcher.code
     wrong._launcher.code = replace(code, source=code.source.replace("] = A", " + 1] = A"))
-    assert "outside `B`" in refused(LaunchError, lambda: wrong(a, b))
+    return wrong
+
+
+def test_a_call_that_goes_wrong_leaves_what_is_here(add):
+    a, b = on_device(), on_device()
+    assert "outside `B`" in refused(LaunchError, lambda: outside()(a, b))
     np.testing.assert_array_equal(b.numpy(), np.arange(N))
     add(a, b)
     np.testing.assert_array_equal(b.numpy(), np.arange(N) + 1)
+
+
+def test_who_wrote_outside_is_said_once(add):
+    """Later calls on the same memory are not blamed for it."""
+    a, b, c = on_device(), on_device(), on_device()
+    add(a, b)
+    assert "outside `B`" in refused(LaunchError, lambda: outside()(a, b))
+    add(b, c)
+    add(a, b)
+    np.testing.assert_array_equal(b.numpy(), np.arange(N) + 1)
+
+
+def test_what_another_thread_writes_while_it_is_fetched_is_not_lost(add, monkeypatch):
+    there = runner.runner("opencl")
+    a, b = on_device(), on_device()
+    add(a, b)
+    a[:] = np.full(N, 7, "float32")
+    fetch, other = there.fetch, threading.Thread(target=lambda: add(a, b))
+
+    def slow(number):
+        found = fetch(number)
+        if not other.ident:
+            other.start()
+            other.join(0.5)  # it waits for its turn
+        return found
+
+    monkeypatch.setattr(there, "fetch", slow)
+    b.numpy()
+    other.join()
+    assert (b.numpy() == 8).all()
 
 
 @pytest.mark.parametrize("dtype, shape", [("float16", (3, 5)), ("bool", (7,)), ("int64", ()), ("float32", (0,))])

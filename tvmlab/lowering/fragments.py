@@ -42,6 +42,7 @@ from ..core.program import Function
 from ..core.text import show
 from ..core.threads import BLOCK, WARP
 from ..core.walk import children, constant, substitute, walk
+from ..schedule.scopes import rank
 from .binding import zero
 from .blocks import Kernel, Place, is_thread_loop
 
@@ -262,6 +263,10 @@ class _Reader:
     def fragment(self, handle: Any, b: Buffer) -> Fragment:
         shape = self.shapes.get(handle, fragments.SHAPES[0])
         made = Fragment(b, fragments.role(b.scope), shape, self.layouts.get(handle, ""))
+        sums = {x for found in fragments.SUMS.values() for x in found}
+        legal = sorted(sums) if made.role == "accumulator" else list(fragments.SUMS)
+        if b.dtype not in legal:
+            refuse("fragment-dtype", f"{b.name} is {b.dtype}: there are no tiles of it in {b.scope}", None, legal=legal)
         if made.role != "accumulator" and not made.layout:
             refuse("fragment-layout", f"nothing loads {b.name}, so its layout is not known", None)
         size = b.size
@@ -286,7 +291,7 @@ class _Reader:
         if type(p) is not Call or p.name != "access_ptr" or p.args[0] not in self.kernel.buffers:
             refuse("fragment-pointer", f"{op.name} takes the access_ptr of a buffer, not `{show(p)}`", s)
         b = self.kernel.buffers[p.args[0]]
-        if b.dtype != f.buffer.dtype or b.scope not in ("global", "shared"):
+        if b.dtype != f.buffer.dtype or rank(b.scope) not in (0, 1):
             refuse(
                 "fragment-pointer", f"{b.name} is {b.dtype} in {b.scope} memory, {f.buffer.name} needs "
                 f"{f.buffer.dtype} in global or shared memory", s,

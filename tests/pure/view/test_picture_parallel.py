@@ -47,6 +47,17 @@ def test_a_transpose_without_padding_has_conflicts_and_with_it_none():
     assert (worst(True), worst(False)) == (1, 32)
 
 
+def test_an_empty_grid_has_no_block_to_look_at():
+    A = te.placeholder((0, 5), name="A")
+    C = te.compute((0, 5), lambda i, j: A[i, j] + 1.0, name="C")
+    s = te.create_schedule(C.op)
+    s[C].bind(C.op.axis[0], te.thread_axis("blockIdx.x"))
+    s[C].bind(C.op.axis[1], te.thread_axis("threadIdx.x"))
+    made = drawn(s, bx=2)
+    assert [row[0] for row in made["table"]["rows"]] == ["C: nothing runs: blockIdx.x has no iteration"]
+    assert not made["note"] and [p["name"] for p in made["params"]] == ["device"]
+
+
 def test_several_kernels_stand_below_each_other():
     A = te.placeholder((64,), name="A")
     B = te.compute((64,), lambda i: A[i] + 1.0, name="B")

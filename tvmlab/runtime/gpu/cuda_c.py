@@ -225,9 +225,15 @@ class Session(session.Session):
 
     def look_around(self, slot: int) -> None:
         at, before, after = self.places[slot], np.empty(GUARD, np.uint8), np.empty(GUARD, np.uint8)
-        self.gpu.read(at - GUARD, before)
-        self.gpu.read(at + self.sizes[slot], after)
-        self.refuse_written(slot, before != MARK, after != MARK)
+        sides = ((at - GUARD, before), (at + self.sizes[slot], after))
+        for place, found in sides:
+            self.gpu.read(place, found)
+        changed = [found != MARK for _, found in sides]
+        for (place, found), x in zip(sides, changed, strict=True):
+            if x.any():
+                found[:] = MARK
+                self.gpu.write(place, found)
+        self.refuse_written(slot, *changed)
 
 
 def lost(who: str, e: Exception) -> LaunchError:

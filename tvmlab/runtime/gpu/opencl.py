@@ -218,8 +218,7 @@ class Session(session.Session):
         behind = self._behind(slot)
         made = self.whole[slot] = cl.Buffer(self.context, cl.mem_flags.READ_WRITE, behind + GUARD)
         self.memory[slot] = made.get_sub_region(self.front, behind + GUARD - self.front)
-        cl.enqueue_fill_buffer(self.queue, made, np.uint8(MARK), 0, self.front)
-        cl.enqueue_fill_buffer(self.queue, made, np.uint8(MARK), behind, GUARD)
+        self._guard(slot)
 
     def held(self, slot: int) -> Held:
         return Held(self.queue, self.whole[slot], self.memory[slot], self.sizes[slot])
@@ -277,7 +276,15 @@ class Session(session.Session):
         before, after = np.empty(self.front, np.uint8), np.empty(GUARD, np.uint8)
         cl.enqueue_copy(self.queue, before, self.whole[slot], is_blocking=True)
         cl.enqueue_copy(self.queue, after, self.whole[slot], src_offset=self._behind(slot), is_blocking=True)
+        if (before != MARK).any() or (after != MARK).any():
+            self._guard(slot)
         self.refuse_written(slot, before != MARK, after != MARK)
+
+    def _guard(self, slot: int) -> None:
+        cl = _cl()
+
+        for at, nbytes in ((0, self.front), (self._behind(slot), GUARD)):
+            cl.enqueue_fill_buffer(self.queue, self.whole[slot], np.uint8(MARK), at, nbytes)
 
     def _behind(self, slot: int) -> int:
         """Where the guard behind an array begins."""

@@ -51,17 +51,21 @@ class DeviceArray(NDArray):
         return self.changed(whole=False)
 
     def seen(self) -> Array:
-        if self._newer:
-            home = self._residence
-            assert home is not None
-            if not home.there(home.runner):
-                raise self._lost()
-            flat = home.runner.fetch(home.number)
-            if flat is None:
-                raise self._lost()
-            self._host.reshape(-1).view(np.uint8)[:] = flat
-            self._newer = False
+        home = self._residence
+        if self._newer and home is not None:
+            with home.runner.turn:  # no call of another thread writes it meanwhile
+                self._fetch()
         return self._host
+
+    def _fetch(self) -> None:
+        home = self._residence
+        if not self._newer or home is None:
+            return
+        flat = home.runner.fetch(home.number) if home.there(home.runner) else None
+        if flat is None:
+            raise self._lost()
+        self._host.reshape(-1).view(np.uint8)[:] = flat
+        self._newer = False
 
     def changed(self, whole: bool = True) -> Array:
         if not whole:
@@ -92,8 +96,10 @@ class DeviceArray(NDArray):
         """The memory here, which may be older."""
         return self._host
 
-    def sent(self, runner: Any) -> Kept:
+    def sent(self, runner: Any) -> Kept | Array:
         """What a call in that runner takes."""
+        if self._shown:  # since its arguments were checked
+            return self.seen()
         home = self._residence
         if home is None or not home.there(runner):
             array = self.seen()

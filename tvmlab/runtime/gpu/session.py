@@ -80,7 +80,8 @@ class Session(ABC):
         raise NotImplementedError
 
     def look_around(self, slot: int) -> None:
-        """Refuse what a kernel has written just outside an array, where its memory has such room."""
+        """Refuse what a kernel has written just outside an array, where its memory has such room; that room is then
+        as before, for the calls to come."""
         return None
 
     def elsewhere(self) -> int:
@@ -212,9 +213,19 @@ def finish(report: Report) -> dict[int, Any]:
     """The arguments that were written, None for those whose memory stays; other memory is gone."""
     session = _open.pop()
     written = [slot for slot in sorted(session.written) if slot < session.arguments]
-    for slot in session.staying:
-        session.look_around(slot)
+    wrong = [e for slot in session.staying if (e := _outside(session, slot)) is not None]
+    if wrong:
+        raise wrong[0]
     return {slot: None if slot in session.staying else np.ascontiguousarray(session.read(slot)) for slot in written}
+
+
+def _outside(session: Session, slot: int) -> LaunchError | None:
+    """Was something written just outside this array?"""
+    try:
+        session.look_around(slot)
+    except LaunchError as e:
+        return e
+    return None
 
 
 def fetch(number: int, report: Report) -> Any:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .printer import CPrinter
 
 CHECKED = ("bounds", "checked")  # the attribute of a function whose kernels look at their indices
+INSIDE = "inside"  # the function that they call
 
 
 def is_checked(program: Program) -> bool:
@@ -31,7 +32,6 @@ class Watch:
 
     def __init__(self, p: CPrinter, fn: Function, name: str, sites: list[Site]) -> None:
         self.p, self.kernel, self.sites = p, name, sites
-        p.names.taken.add("inside")
         self.faults = p.names(Var("faults"))
         self.sizes = {b.data: p.names(Var(f"{p.names(b)}_size")) for b in fn.params if isinstance(b, Buffer)}
 
@@ -51,4 +51,4 @@ class Watch:
         number = len(self.sites)
         size = self.sizes[b.data] if b.data in self.sizes else str(self.p.size(b))
         room = f"{size} - {lanes - 1}" if lanes > 1 else size
-        return f"inside({self.faults}, {number}, {self.p.index(index, wide=True)}, {room})"
+        return f"{INSIDE}({self.faults}, {number}, {self.p.index(index, wide=True)}, {room})"

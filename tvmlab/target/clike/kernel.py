@@ -13,7 +13,7 @@ from ...core.threads import BLOCK
 from ...core.walk import constant, walk
 from ..gpu.code import Site, written
 from ..gpu.limits import dynamic_bytes, shared_layout
-from .checked import Watch
+from .checked import INSIDE, Watch
 from .dialect import Dialect
 from .printer import CPrinter, ascii_name
 
@@ -41,7 +41,7 @@ def write(fn: Function, d: Dialect, sites: list[Site] | None = None) -> Written:
     `sites`: its indices are checked (checked.py), and what is checked is added here.
     """
     p = CPrinter(d)
-    p.names.taken.add(kernel_name(fn))
+    p.names.taken |= {kernel_name(fn), INSIDE}
     launch = dict(dict(fn.attrs).get("launch", ()))
     params = _params(p, fn, sites)
     p.depth = 1

@@ -74,9 +74,11 @@ def _kernel(loop: For, subject: Subject) -> Kernel:
     name = stage.called if stage is not None else "kernel"
     place = id_of(subject.trace.state, stage) if stage is not None else ""
     try:
-        return Kernel(name, place, loop, warps.launch(loop))
+        extents = warps.launch(loop)
     except Unknown as e:
         return Kernel(name, place, loop, {}, f"how many threads there are depends on `{e}`, which a call decides")
+    none = next((tag for tag, n in extents.items() if n < 1), "")
+    return Kernel(name, place, loop, extents, f"nothing runs: {none} has no iteration" if none else "")
 
 
 def _kernels(found: list[Kernel], subject: Subject) -> Picture:
