@@ -285,6 +285,11 @@ def _allreduce(p: Printer, s: AllReduce, depth: int) -> Lines:
     yield depth, f"{out} = allreduce_{s.combiner.name}({sources}, over=[{threads}]{cond})", s
 
 
+def briefly(s: Barrier) -> str:
+    """Why a barrier is there, in a word or two: the `brief` of its origin, if it has one."""
+    return str(getattr(s.origin, "brief", ""))
+
+
 STMT: dict[type, Callable[[Printer, Any, int], Lines]] = {
     For: _for,
     Store: _store,
@@ -294,7 +299,7 @@ STMT: dict[type, Callable[[Printer, Any, int], Lines]] = {
     LetStmt: _let,
     Attr: _attr,
     While: _while,
-    Barrier: lambda p, s, d: iter([(d, f'barrier("{s.scope}")', s)]),
+    Barrier: lambda p, s, d: iter([(d, f'barrier("{s.scope}")' + (f"  # {w}" if (w := briefly(s)) else ""), s)]),
     AllReduce: _allreduce,
     Evaluate: lambda p, s, d: iter([(d, p.expr(s.value), s)]),
 }

@@ -29,7 +29,7 @@ def lines(program: Program, trace: Trace) -> list[Line]:
     found: list[Line] = []
     for (depth, text, node), place in zip(made, owners(trace.state, made), strict=True):
         why = node.origin if isinstance(node, Barrier) and isinstance(node.origin, Conflict) else None
-        line = plain(depth, text if why is None else f"{text}  # {why.buffer}")
+        line = plain(depth, text)
         if why is not None:
             line["why"] = str(why)
         if place is not None:

@@ -14,7 +14,7 @@ thread for all: the threads of a block that the guard cuts wrote nothing (PoCL 3
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...core.node import Barrier, For, Seq, Stmt, While
@@ -22,7 +22,15 @@ from ...core.program import Program
 from ...core.walk import map_children, seq, walk
 from ..config import DEFAULT, Config
 
-SYNC = Barrier("shared")
+
+@dataclass(frozen=True)
+class Closing:
+    """Why such a barrier is there."""
+
+    brief: str = "no conflict: for PoCL, whose compiler needs one behind such a loop"
+
+
+SYNC = Barrier("shared", Closing())
 
 
 def close_barrier_loops(program: Program, config: Config = DEFAULT) -> Program:

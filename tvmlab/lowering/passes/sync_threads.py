@@ -55,6 +55,11 @@ class Conflict:
     second: str
     carried: str = ""
 
+    @property
+    def brief(self) -> str:
+        """What printed loops say beside the barrier."""
+        return self.buffer
+
     def __str__(self) -> str:
         later = f", in the next iteration of `{self.carried}`" if self.carried else ""
         both = f"`{self.first}`, then `{self.second}`{later}"

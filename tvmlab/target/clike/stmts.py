@@ -34,7 +34,7 @@ from ...core.node import (
     While,
 )
 from ...core.program import loop_name
-from ...core.text import show
+from ...core.text import briefly, show
 from ...core.walk import constant, identical
 from ...lowering.passes import infer_fragment
 from . import lanes, wmma
@@ -178,7 +178,9 @@ def _barrier(p: CPrinter, s: Barrier) -> None:
     if text is None:
         known = [b for b in p.d.barriers if b != "both"]
         raise p.refuse(s, "barrier-scope", f"has no barrier of scope `{s.scope}`", legal=known)
-    p.emit(p.d.barriers["both"] if scope == "shared" and p.exchanged and "both" in p.d.barriers else text)
+    if scope == "shared" and p.exchanged and "both" in p.d.barriers:
+        text = p.d.barriers["both"]
+    p.emit(f"{text}  // {why}" if (why := briefly(s)) else text)
 
 
 def _all_reduce(p: CPrinter, s: AllReduce) -> None:

@@ -36,7 +36,7 @@ from ...core.node import (
     Var,
 )
 from ...core.program import loop_name
-from ...core.text import ATOM, PRECEDENCE
+from ...core.text import ATOM, PRECEDENCE, briefly
 from ...core.walk import constant, replace, same, substitute
 from ..pylike import EXPR, Printed, PyPrinter, libm_name, pure_index
 from ..pylike.exprs import TERNARY
@@ -367,7 +367,7 @@ def _barrier(p: CudaPrinter, s: Barrier) -> None:
             s, "global-barrier", "cannot let blocks wait for each other",
             legal=['barrier("shared")', 'barrier("warp")'], hint="to order blocks, end the kernel and start another",
         )  # fmt: skip
-    p.emit(waits)
+    p.emit(f"{waits}  # {why}" if (why := briefly(s)) else waits)
 
 
 STATEMENT: dict[type, Callable[[Any, Any], None]] = {For: _for, LetStmt: _let_stmt, Barrier: _barrier}
