@@ -104,7 +104,8 @@ class Walk:
         self.own.add(s.var)
         if s.thread not in self.single:
             self.lane.add(s.var)
-        if s.thread == BLOCK[0] and self.rows and (constant(s.lo) or 0) % WARP == 0:
+        first = constant(s.lo)
+        if s.thread == BLOCK[0] and self.rows and first is not None and first >= 0 and first % WARP == 0:
             self.row.add(s.var)
         few = lin(s.extent).key != lin(launched).key
         whole = s.thread in self.single or (self.rows and (constant(s.extent) or 1) % WARP == 0)
@@ -203,7 +204,9 @@ class Walk:
         if not dt.is_int(e.a.dtype):
             return False
         if e.op in ("//", "truncdiv"):
-            return (constant(e.b) or 1) % WARP == 0 and self.counts_lanes(lin(e.a))
+            x, by = lin(e.a), constant(e.b) or 0
+            falls = e.op == "//" or (len(x.terms) == 1 and x.const >= 0)  # towards zero -64 goes to -1, but -63 to 0
+            return falls and by > 0 and by % WARP == 0 and self.counts_lanes(x)
         if e.op not in ("<", "<=", ">", ">="):
             return False
         a, b = (e.a, e.b) if e.op in ("<", ">=") else (e.b, e.a)  # a < b, or that it is not so
