@@ -49,8 +49,9 @@ def check(s, args, target, total="float32"):
 
 
 def product(
-    shape=(16, 16, 16), dtype="float16", total="float32", sizes=(2, 2, 2), skew=8, lanes=32, layout=False
-):
+    shape=(16, 16, 16), dtype="float16", total="float32", sizes=(2, 2, 2), skew=8, lanes=32, layout=False,
+    shared="shared", double=False, rows="blockIdx.y",
+):  # fmt: skip
     """One warp to a tile of C; the sides in shared memory. `sizes`: how many tiles of m, n and k."""
     m, n, k = (x * y for x, y in zip(shape, sizes))
     A = te.placeholder((m, k), dtype, name="A")
@@ -60,12 +61,12 @@ def product(
     C = te.compute((m, n), lambda i, j: te.sum(A[i, r].astype(total) * right(j, r).astype(total), axis=r), name="C")
     s = te.create_schedule(C.op)
     F = s.cache_write(C, "wmma.accumulator")
-    SA, SB = (s.cache_read(t, "shared", [F]) for t in (A, B))
+    SA, SB = (s.cache_read(t, shared, [F]) for t in (A, B))
     FA, FB = s.cache_read(SA, "wmma.matrix_a", [F]), s.cache_read(SB, "wmma.matrix_b", [F])
-    load_a = wmma.load("load_a", "matrix_a", shape, dtype)
-    load_b = wmma.load("load_b", "matrix_b", shape, dtype, transposed=layout)
+    load_a = wmma.load("load_a", "matrix_a", shape, dtype, shared)
+    load_b = wmma.load("load_b", "matrix_b", shape, dtype, shared, transposed=layout)
     io, jo, ii, ji = s[C].tile(C.op.axis[0], C.op.axis[1], shape[0], shape[1])
-    s[C].bind(io, te.thread_axis("blockIdx.y"))
+    s[C].bind(io, te.thread_axis(rows))
     s[C].bind(jo, te.thread_axis("threadIdx.y"))
     s[C].tensorize(ii, wmma.store("store", shape, total))
     s[F].compute_at(s[C], jo)
@@ -81,6 +82,8 @@ def product(
         s[t].bind(x, te.thread_axis("threadIdx.x"))
         if skew:
             s[t].storage_align(s[t].op.axis[0], 16, skew)
+        if double:
+            s[t].double_buffer()
     return s, [A, B, C]
 
 
@@ -94,8 +97,13 @@ CASES = [
     {"dtype": "int8", "total": "int32", "skew": 0, "shape": (8, 32, 16)},
     {"lanes": 64},
     {"shape": (32, 8, 16), "sizes": (1, 2, 2), "layout": True},
+    {"shared": "shared.dyn"},
+    {"double": True, "sizes": (2, 2, 4)},
 ]
-NAMES = ["plain", "transposed", "32x8", "8x32", "half sums", "uint8", "int8", "two warps along x", "32x8 transposed"]
+NAMES = [
+    "plain", "transposed", "32x8", "8x32", "half sums", "uint8", "int8", "two warps along x", "32x8 transposed",
+    "shared.dyn", "double buffered",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
@@ -406,6 +414,25 @@ def test_lanes_may_differ_in_whole_warps():
 def test_a_condition_of_a_whole_warp_is_fine():
     program = passes.get("flatten_storage")(kernel(under(lambda x: x // 32 < 1), threads=64, params=(C,)), DEFAULT)
     passes.get("infer_fragment")(program, DEFAULT)
+
+
+def test_a_call_outside_of_the_kernels_is_refused():
+    """Also where there are kernels with fragments beside it."""
+    other = fragment("G")
+    beside = kernel(seq(FILL, stored()), F, params=(C,))
+    outside = call("fill_fragment", other, 16, 16, 16, 0, const(0.0, "float32"))
+    program = passes.get("flatten_storage")(beside.map_bodies(lambda b: Alloc(other, seq(b, outside))), DEFAULT)
+    for name in ("infer_fragment", "emulate_fragments"):
+        with pytest.raises(LabError, match=r"fill_fragment\(G, .*stands outside of every thread loop"):
+            passes.get(name)(program, DEFAULT)
+
+
+def test_virtual_threads_have_no_copies_of_a_fragment():
+    with pytest.raises(LabError) as e:
+        tvmlab.build(*product(rows="vthread"), "cuda_c")
+    said = str(e.value)
+    assert "needs copies of C_wmma_accumulator, a fragment of tensor cores" in said
+    assert "bind that axis to blockIdx or threadIdx" in said and "access_ptr" not in said
 
 
 def test_the_cpu_says_so():

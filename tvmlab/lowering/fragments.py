@@ -42,6 +42,7 @@ from ..core.program import Function
 from ..core.text import show
 from ..core.threads import BLOCK, WARP
 from ..core.walk import children, constant, substitute, walk
+from ..schedule.scopes import rank
 from .binding import zero
 from .blocks import Kernel, Place, is_thread_loop
 
@@ -84,10 +85,12 @@ def found_in(fn: Function) -> dict[Any, Fragment]:
         return {}
     buffers = {b.data: b for b in fn.buffers}
     made: dict[Any, Fragment] = {}
+    inside: set[Any] = set()
     for loop, facts in _kernels(fn.body, Facts()):
         if has_fragments(loop):
             made.update(_Reader(Kernel(loop, dict(buffers))).read(facts))
-    outside = next((x for x in walk(fn.body) if fragments.is_call(x) and not made), None)
+            inside.update(filter(fragments.is_call, walk(loop)))
+    outside = next((x for x in walk(fn.body) if fragments.is_call(x) and x not in inside), None)
     if outside is not None:
         message = f"`{show(outside)}` stands outside of every thread loop"
         raise BuildError("fragment-warp", message, legal=[f"{WARP} threads of {LANES}"])
@@ -286,7 +289,7 @@ class _Reader:
         if type(p) is not Call or p.name != "access_ptr" or p.args[0] not in self.kernel.buffers:
             refuse("fragment-pointer", f"{op.name} takes the access_ptr of a buffer, not `{show(p)}`", s)
         b = self.kernel.buffers[p.args[0]]
-        if b.dtype != f.buffer.dtype or b.scope not in ("global", "shared"):
+        if b.dtype != f.buffer.dtype or rank(b.scope) not in (0, 1):
             refuse(
                 "fragment-pointer", f"{b.name} is {b.dtype} in {b.scope} memory, {f.buffer.name} needs "
                 f"{f.buffer.dtype} in global or shared memory", s,
