@@ -219,3 +219,12 @@ def test_pictures_stay_small():
     assert "too many to look at each" in made["svg"] and "block 40, 50 computes" in "".join(lines(made))
     (body,) = warps.kernels(frame.program(s.trace).body)
     assert warps.launch(body)["blockIdx.x"] == 64
+
+
+def test_what_tensor_cores_store_is_said_not_to_be_known():
+    from tvmlab.kernels import matmul_f16
+
+    s, _ = matmul_f16.gpu(64, 64, 64)
+    made = drawn(s, "cuda_c")
+    words = "which elements of C block 0, 0 computes is not known: an intrinsic writes there"
+    assert words in [row[0] for row in made["table"]["rows"]] and words[:60] in made["svg"]
