@@ -405,7 +405,7 @@ def test_lanes_may_differ_in_whole_warps():
         body = lambda x, by=by: Alloc(F, seq(FILL, stored(at=x // by * 256)))  # noqa: E731
         program = passes.get("flatten_storage")(kernel(body, threads=64, params=(C,)), DEFAULT)
         if refused:
-            with pytest.raises(LabError, match="differs between the lanes"):
+            with pytest.raises(LabError, match="may differ between the lanes"):
                 passes.get("infer_fragment")(program, DEFAULT)
         else:
             assert passes.get("infer_fragment")(program, DEFAULT) is not program
@@ -414,6 +414,28 @@ def test_lanes_may_differ_in_whole_warps():
 def test_a_condition_of_a_whole_warp_is_fine():
     program = passes.get("flatten_storage")(kernel(under(lambda x: x // 32 < 1), threads=64, params=(C,)), DEFAULT)
     passes.get("infer_fragment")(program, DEFAULT)
+
+
+MASK, OWN = Buffer("M", (const(64),), "int32"), Buffer("L", (const(1),), "int32", scope="local")
+
+
+@pytest.mark.parametrize("cond, refused", [
+    (lambda x: Load(MASK, (const(3),), "int32") > 0, False),
+    (lambda x: Load(MASK, (x // 32,), "int32") > 0, False),
+    (lambda x: Load(MASK, (x,), "int32") > 0, True),
+    (lambda x: Load(OWN, (const(0),), "int32") > 0, True),
+    (lambda x: Call("mine", (const(1),), "int32", "extern") > 0, True),
+])  # fmt: skip
+def test_a_condition_that_memory_decides(cond, refused):
+    """One place of memory is the same for all lanes, as where blocks of a side are left out; a thread's own is not."""
+    made = kernel(lambda x: Alloc(OWN, under(cond)(x)), threads=64, params=(MASK, C))
+    program = passes.get("flatten_storage")(made, DEFAULT)
+    for name in ("infer_fragment", "emulate_fragments"):
+        if refused:
+            with pytest.raises(LabError, match="not all lanes of a warp reach this call"):
+                passes.get(name)(program, DEFAULT)
+        else:
+            passes.get(name)(program, DEFAULT)
 
 
 def test_a_call_outside_of_the_kernels_is_refused():

@@ -44,7 +44,7 @@ from ..core.threads import BLOCK, WARP
 from ..core.walk import children, constant, substitute, walk
 from ..schedule.scopes import rank
 from .binding import zero
-from .blocks import Kernel, Place, is_thread_loop
+from .blocks import Kernel, Place, is_thread_loop, of_thread
 
 ALIGNED = 32  # bytes: where a tile may begin in memory
 ROW = 16  # bytes: of what its rows must be a multiple apart
@@ -166,7 +166,7 @@ class _Reader:
     def varies(self, e: Expr, place: Place) -> bool:
         """May it differ between the lanes of a warp?"""
         e = place.expr(e)
-        if affine.reads_memory(e) or any(x in place.unknown for x in walk(e)):
+        if any(x in place.unknown or of_thread(x) for x in walk(e)):
             return True
         x = self.kernel.thread.get(LANES)
         if x is None or not any(v is x for v in walk(e)):
@@ -213,7 +213,7 @@ class _Reader:
         for a in e.args:
             varying = a if type(a) is not Call else next((x for x in a.args if self.varies(x, place)), None)
             if varying is not None and type(varying) is not Const and self.varies(varying, place):
-                refuse("fragment-divergent", f"`{show(varying)}` differs between the lanes of a warp", s)
+                refuse("fragment-divergent", f"`{show(varying)}` may differ between the lanes of a warp", s)
         for t in op.tiles:
             if t.data not in self.made:
                 known = [b.name for b in self.made.values()] or list(fragments.ROLES)

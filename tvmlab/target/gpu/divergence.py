@@ -21,13 +21,12 @@ from ...core import dtype as dt
 from ...core.affine import Lin, lin
 from ...core.deep import deep
 from ...core.error import BuildError
-from ...core.intrin import C_FUNCTIONS
 from ...core.node import Barrier, Bin, Call, Expr, For, If, LetStmt, Load, Node, Select, Stmt, Store, Var, While
 from ...core.program import Function, Program, loop_name
 from ...core.text import show
 from ...core.threads import BLOCK, WARP
 from ...core.walk import children, constant, walk
-from ...schedule.scopes import rank
+from ...lowering.blocks import of_thread
 from .limits import launch
 
 HINTS = {
@@ -186,11 +185,11 @@ class Walk:
 
     def varies(self, e: Expr) -> bool:
         """May it differ among the threads of a block?"""
-        return any(x in self.own or _of_thread(x) for x in walk(e))
+        return any(x in self.own or of_thread(x) for x in walk(e))
 
     def lanes_differ(self, e: Node) -> bool:
         """May it differ among the lanes of a warp?"""
-        if e in self.lane or _of_thread(e):
+        if e in self.lane or of_thread(e):
             return True
         if type(e) is Bin and self.by_warps(e):
             return False
@@ -224,13 +223,6 @@ class Walk:
 
 def _is_shuffle(x: Any) -> bool:
     return type(x) is Call and x.name == "shuffle_xor"
-
-
-def _of_thread(x: Any) -> bool:
-    """What a thread has in memory of its own, and what a function says of which nothing is known."""
-    if type(x) is Call:
-        return x.kind == "packed" or (x.kind == "extern" and x.name not in C_FUNCTIONS)
-    return type(x) is Load and (rank(x.buffer.scope) or 0) >= 2
 
 
 def _choice(e: Any) -> tuple[Expr | None, tuple[Expr, ...]]:
