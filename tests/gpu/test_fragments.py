@@ -14,12 +14,14 @@ from tvmlab.core.node import NOP, Alloc, Barrier, Buffer, Call, Const, Evaluate,
 from tvmlab.core.program import Function, Program
 from tvmlab.core.walk import rewrite, seq, walk
 from tvmlab.expr import wmma
+from tvmlab.face.api import for_target
 from tvmlab.kernels import matmul_f16
 from tvmlab.lowering import effects, passes
 from tvmlab.lowering.blocks import Kernel
 from tvmlab.lowering.config import DEFAULT
 from tvmlab.runtime import gpu
-from tvmlab.target import interp
+from tvmlab.target import Target, interp
+from tvmlab.target.gpu import limits
 
 SHAPES = [*matmul_f16.SMALL, {"m": 64, "n": 64, "k": 64, "rows": 32, "columns": 64, "depth": 16}]
 
@@ -134,6 +136,13 @@ def test_the_text(golden):
     made = text(*product(), target="cuda_c")
     assert made.startswith("#include <cuda_fp16.h>\n#include <mma.h>\n")
     golden(body(made))
+
+
+def test_shared_memory_begins_where_tiles_may():
+    """Of two arrays of 752 bytes, one of which begins behind the other: at a multiple of 32 bytes."""
+    target = Target("cuda_c")
+    fn = for_target(tvmlab.lower(*product()), target).functions[1]
+    assert [at for _, at in limits.shared_layout(fn)] == [0, 768]
 
 
 def test_the_loops_of_the_emulation(golden):
@@ -345,6 +354,15 @@ def stored(at=0, stride=16, tile=0, layout=LAYOUT, f=F, memory=C):
     return call("store_matrix_sync", f, 16, 16, 16, tile, PTR(memory, at), stride, layout)
 
 
+LAYOUTS = [Const(x, "handle") for x in fragments.LAYOUTS]
+A, B = fragment("A", "matrix_a", dtype="float16"), fragment("B", "matrix_b", dtype="float16")
+MEMORY = Buffer("X", (const(256),), "float16"), Buffer("Y", (const(256),), "float16")
+
+
+def loaded(f, memory, shape=(16, 16, 16), layout=LAYOUT):
+    return call("load_matrix_sync", f, *shape, 0, PTR(memory), 16, layout)
+
+
 def under(cond):
     return lambda x: Alloc(F, seq(FILL, If(cond(x), stored())))
 
@@ -359,7 +377,9 @@ REFUSED = {
         lambda x: Alloc(F, seq(FILL, For(Var("y"), const(0), const(16), "thread", stored(), "threadIdx.x"))),
         params=(C,),
     ),
+    "fragment-bounds  ": lambda: kernel(seq(FILL, stored(at=-16)), F, params=(C,)),
     "fragment-alignment": lambda: kernel(seq(FILL, stored(at=4)), F, params=(C,)),
+    "fragment-alignment ": lambda: kernel(seq(FILL, stored(stride=18)), F, params=(C,)),
     "fragment-shape": lambda: kernel(call("fill_fragment", F, 8, 8, 8, 0, const(0.0, "float32")), F, params=(C,)),
     "fragment-layout": lambda: kernel(seq(FILL, stored(layout=Const("diagonal", "handle"))), F, params=(C,)),
     "fragment-scope": lambda: kernel(seq(FILL, stored(f=fragment("G"))), F, params=(C,)),
@@ -375,6 +395,13 @@ REFUSED = {
     ),
     "fragment-twice": lambda: kernel(
         seq(FILL, call("fill_fragment", F, 32, 8, 16, 0, const(0.0, "float32"))), F, params=(C,)
+    ),
+    "fragment-twice ": lambda: kernel(
+        seq(*[loaded(A, MEMORY[0], layout=x) for x in LAYOUTS]), A, params=(MEMORY[0],)
+    ),
+    "fragment-twice  ": lambda: kernel(
+        seq(FILL, loaded(A, MEMORY[0]), loaded(B, MEMORY[1], (32, 8, 16)), call("mma_sync", F, 0, A, 0, B, 0, F, 0)),
+        F, A, B, params=MEMORY,
     ),
     "fragment-role": lambda: kernel(
         seq(
@@ -414,6 +441,26 @@ def test_lanes_may_differ_in_whole_warps():
 def test_a_condition_of_a_whole_warp_is_fine():
     program = passes.get("flatten_storage")(kernel(under(lambda x: x // 32 < 1), threads=64, params=(C,)), DEFAULT)
     passes.get("infer_fragment")(program, DEFAULT)
+
+
+def test_a_product_into_another_accumulator():
+    """d = a x b + c, where d is not c, and c is what memory holds, by rows or by columns."""
+    d, z = fragment("D"), Buffer("Z", (const(256),), "float32")
+    rng = np.random.default_rng(4)
+    x, y = (rng.standard_normal((16, 16)).astype("float16") for _ in "xy")
+    start = rng.standard_normal((16, 16)).astype("float32")
+    for layout, c in zip(LAYOUTS, (start, start.T)):
+        loads = loaded(A, MEMORY[0]), loaded(B, MEMORY[1]), loaded(F, z, layout=layout)
+        made = kernel(
+            seq(*loads, call("mma_sync", d, 0, A, 0, B, 0, F, 0), stored(f=d)), F, d, A, B, params=(*MEMORY, z, C)
+        )
+        out = np.zeros(1024, "float32")
+        interp.run(made, [x.reshape(-1), y.reshape(-1), start.reshape(-1), out])
+        expected = x.astype("float32") @ y.astype("float32") + c
+        np.testing.assert_allclose(out[:256].reshape(16, 16), expected, rtol=1e-5, atol=1e-5)
+        target = Target("cuda_c")
+        source = target.kind.source(for_target(made, target), target)
+        assert f"load_matrix_sync(F[0], Z + 0, 16, nvcuda::wmma::mem_{layout.value});" in source
 
 
 MASK, OWN = Buffer("M", (const(64),), "int32"), Buffer("L", (const(1),), "int32", scope="local")

@@ -135,6 +135,19 @@ def test_several_threads_write_one_element():
     assert found.shared and found.who.tolist() == [0, 2]
 
 
+def test_of_several_statements_the_first_thread_is_shown():
+    (t,) = ints("t")
+    c = buffer("C", 4)
+    (found,) = owned.of_block(kernel(Seq((store(c, t, 0.0), store(c, (t + 1) % 4, 0.0))), t), {})
+    assert found.shared and found.who.tolist() == [0, 0, 1, 2]
+
+
+def test_a_mask_that_a_loop_decides():
+    (t, i) = ints("t i")
+    (found,) = owned.of_block(kernel(loop(i, 4, store(buffer("C", 4), t, 0.0, mask=t < i)), t), {})
+    assert found.index[:, 0].tolist() == [0, 1, 2] and not found.why
+
+
 def test_what_memory_decides():
     (t,) = ints("t")
     places, c = buffer("P", 4, dtype="int32"), buffer("C", 4)

@@ -115,6 +115,20 @@ def test_fewer_threads_than_the_kernel_has(target):
     assert 'for w in thread("threadIdx.x", 5):' in message
 
 
+@pytest.mark.parametrize("extent, taken", [(32, True), (16, False)])
+def test_a_loop_of_some_warps(extent, taken):
+    """Of two warps of a block one waits for itself; half of one does not."""
+    both = seq(threads(store(C, tx, 1.0), 64), loop(w, extent, WARP_SYNC, thread="threadIdx.x"))
+    program = Program((function([A, C, n], loop(ty, 2, both, thread="blockIdx.x")),))
+    for name in (*pipeline.FLAT, "split_host_device"):
+        program = passes.get(name)(program)
+    if taken:
+        divergence.check(program, "cuda_c")
+    else:
+        message = refused(BuildError, lambda: divergence.check(program, "cuda_c"))
+        assert "only 16 of 64 threads of threadIdx.x run `w`" in message
+
+
 @pytest.mark.parametrize("target", GPUS)
 @pytest.mark.parametrize("body", [
     If(n < 3, SYNC), loop(i, n, SYNC), loop(i, 4, SYNC, lo=tx), If(load(S, 3) < 3, SYNC), If(load(A, n) < 3.0, SYNC),
