@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from tvmlab import te
-from tvmlab.tir.stmt_functor import post_order_visit
 
 from . import _checks, _gpu, _shared
 
@@ -277,20 +276,12 @@ def tiled(
     ko, ki = s[sums].split(s[sums].op.reduce_axis[0], factor=depth)
     s[sums].reorder(ko, ki, *s[sums].op.axis)
     _unrolled(s[sums], yi, xi, wide)
-    for side, tile, part in zip(sides, tiles, registers_):
+    for tile, part in zip(tiles, registers_):
         s[part].compute_at(s[sums], ki)
         for axis in s[part].op.axis[:-1]:
             s[part].unroll(axis)
-        _unrolled(s[part], None, s[part].op.axis[-1], wide if _along_rows(op, side) else 1)
+        _unrolled(s[part], None, s[part].op.axis[-1], wide)  # along k it is one element, and stays one
         _gpu.fetch(s, tile, sums, ko, x, y, _gpu.lanes(tile.shape[-1], depth, rows, columns))
-
-
-def _along_rows(op: Any, side: Any) -> bool:
-    """Do neighbours in C's rows, or in its columns, read neighbours of this side? Else those in the sum do."""
-    last: list[Any] = []
-    seen = lambda e: last.append(e.indices[-1]) if getattr(e, "buffer", None) is side else None  # noqa: E731
-    post_order_visit(op.body[0], seen)
-    return not any(x is a.var for x in last for a in op.reduce_axis)
 
 
 def _unrolled(stage: Any, rows: Any, columns: Any, wide: int) -> None:

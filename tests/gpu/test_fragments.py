@@ -14,12 +14,14 @@ from tvmlab.core.node import NOP, Alloc, Barrier, Buffer, Call, Const, Evaluate,
 from tvmlab.core.program import Function, Program
 from tvmlab.core.walk import rewrite, seq, walk
 from tvmlab.expr import wmma
+from tvmlab.face.api import for_target
 from tvmlab.kernels import matmul_f16
 from tvmlab.lowering import effects, passes
 from tvmlab.lowering.blocks import Kernel
 from tvmlab.lowering.config import DEFAULT
 from tvmlab.runtime import gpu
-from tvmlab.target import interp
+from tvmlab.target import Target, interp
+from tvmlab.target.gpu import limits
 
 SHAPES = [*matmul_f16.SMALL, {"m": 64, "n": 64, "k": 64, "rows": 32, "columns": 64, "depth": 16}]
 
@@ -50,7 +52,7 @@ def check(s, args, target, total="float32"):
 
 def product(
     shape=(16, 16, 16), dtype="float16", total="float32", sizes=(2, 2, 2), skew=8, lanes=32, layout=False,
-    scope="shared", double=False,
+    scope="shared", double=False, rows="blockIdx.y",
 ):  # fmt: skip
     """One warp to a tile of C; the sides in shared memory. `sizes`: how many tiles of m, n and k. `double`: two copies
     of the sides."""
@@ -67,7 +69,7 @@ def product(
     load_a = wmma.load("load_a", "matrix_a", shape, dtype, scope)
     load_b = wmma.load("load_b", "matrix_b", shape, dtype, scope, transposed=layout)
     io, jo, ii, ji = s[C].tile(C.op.axis[0], C.op.axis[1], shape[0], shape[1])
-    s[C].bind(io, te.thread_axis("blockIdx.y"))
+    s[C].bind(io, te.thread_axis(rows))
     s[C].bind(jo, te.thread_axis("threadIdx.y"))
     s[C].tensorize(ii, wmma.store("store", shape, total))
     s[F].compute_at(s[C], jo)
@@ -98,8 +100,13 @@ CASES = [
     {"dtype": "int8", "total": "int32", "skew": 0, "shape": (8, 32, 16)},
     {"lanes": 64},
     {"shape": (32, 8, 16), "sizes": (1, 2, 2), "layout": True},
+    {"scope": "shared.dyn"},
+    {"double": True, "sizes": (2, 2, 4)},
 ]
-NAMES = ["plain", "transposed", "32x8", "8x32", "half sums", "uint8", "int8", "two warps along x", "32x8 transposed"]
+NAMES = [
+    "plain", "transposed", "32x8", "8x32", "half sums", "uint8", "int8", "two warps along x", "32x8 transposed",
+    "shared.dyn", "double buffered",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
@@ -147,6 +154,13 @@ def test_the_text(golden):
     made = text(*product(), target="cuda_c")
     assert made.startswith("#include <cuda_fp16.h>\n#include <mma.h>\n")
     golden(body(made))
+
+
+def test_shared_memory_begins_where_tiles_may():
+    """Of two arrays of 752 bytes, one of which begins behind the other: at a multiple of 32 bytes."""
+    target = Target("cuda_c")
+    fn = for_target(tvmlab.lower(*product()), target).functions[1]
+    assert [at for _, at in limits.shared_layout(fn)] == [0, 768]
 
 
 def test_the_loops_of_the_emulation(golden):
@@ -358,6 +372,15 @@ def stored(at=0, stride=16, tile=0, layout=LAYOUT, f=F, memory=C):
     return call("store_matrix_sync", f, 16, 16, 16, tile, PTR(memory, at), stride, layout)
 
 
+LAYOUTS = [Const(x, "handle") for x in fragments.LAYOUTS]
+A, B = fragment("A", "matrix_a", dtype="float16"), fragment("B", "matrix_b", dtype="float16")
+MEMORY = Buffer("X", (const(256),), "float16"), Buffer("Y", (const(256),), "float16")
+
+
+def loaded(f, memory, shape=(16, 16, 16), layout=LAYOUT):
+    return call("load_matrix_sync", f, *shape, 0, PTR(memory), 16, layout)
+
+
 def under(cond):
     return lambda x: Alloc(F, seq(FILL, If(cond(x), stored())))
 
@@ -372,7 +395,9 @@ REFUSED = {
         lambda x: Alloc(F, seq(FILL, For(Var("y"), const(0), const(16), "thread", stored(), "threadIdx.x"))),
         params=(C,),
     ),
+    "fragment-bounds  ": lambda: kernel(seq(FILL, stored(at=-16)), F, params=(C,)),
     "fragment-alignment": lambda: kernel(seq(FILL, stored(at=4)), F, params=(C,)),
+    "fragment-alignment ": lambda: kernel(seq(FILL, stored(stride=18)), F, params=(C,)),
     "fragment-shape": lambda: kernel(call("fill_fragment", F, 8, 8, 8, 0, const(0.0, "float32")), F, params=(C,)),
     "fragment-layout": lambda: kernel(seq(FILL, stored(layout=Const("diagonal", "handle"))), F, params=(C,)),
     "fragment-scope": lambda: kernel(seq(FILL, stored(f=fragment("G"))), F, params=(C,)),
@@ -388,6 +413,13 @@ REFUSED = {
     ),
     "fragment-twice": lambda: kernel(
         seq(FILL, call("fill_fragment", F, 32, 8, 16, 0, const(0.0, "float32"))), F, params=(C,)
+    ),
+    "fragment-twice ": lambda: kernel(
+        seq(*[loaded(A, MEMORY[0], layout=x) for x in LAYOUTS]), A, params=(MEMORY[0],)
+    ),
+    "fragment-twice  ": lambda: kernel(
+        seq(FILL, loaded(A, MEMORY[0]), loaded(B, MEMORY[1], (32, 8, 16)), call("mma_sync", F, 0, A, 0, B, 0, F, 0)),
+        F, A, B, params=MEMORY,
     ),
     "fragment-role": lambda: kernel(
         seq(
@@ -418,20 +450,13 @@ def test_what_a_gpu_would_do_wrong_is_refused(rule, name):
     assert e.value.rule == rule.strip()
 
 
-def test_a_fragment_has_one_copy():
-    s, args = matmul_f16.gpu(64, 64, 64, rows=64, columns=32)
-    next(h for h in s.stages if h.op.name.endswith("wmma.matrix_a")).double_buffer()
-    with pytest.raises(LabError, match="it is a fragment of tensor cores, which has no second copy"):
-        tvmlab.build(s, args, "opencl")
-
-
 def test_lanes_may_differ_in_whole_warps():
     """Two warps along x, each with a tile of its own: `tx // 32` is one number in a warp, `tx // 16` is two."""
     for by, refused in ((32, False), (16, True)):
         body = lambda x, by=by: Alloc(F, seq(FILL, stored(at=x // by * 256)))  # noqa: E731
         program = passes.get("flatten_storage")(kernel(body, threads=64, params=(C,)), DEFAULT)
         if refused:
-            with pytest.raises(LabError, match="differs between the lanes"):
+            with pytest.raises(LabError, match="may differ between the lanes"):
                 passes.get("infer_fragment")(program, DEFAULT)
         else:
             assert passes.get("infer_fragment")(program, DEFAULT) is not program
@@ -440,6 +465,67 @@ def test_lanes_may_differ_in_whole_warps():
 def test_a_condition_of_a_whole_warp_is_fine():
     program = passes.get("flatten_storage")(kernel(under(lambda x: x // 32 < 1), threads=64, params=(C,)), DEFAULT)
     passes.get("infer_fragment")(program, DEFAULT)
+
+
+def test_a_product_into_another_accumulator():
+    """d = a x b + c, where d is not c, and c is what memory holds, by rows or by columns."""
+    d, z = fragment("D"), Buffer("Z", (const(256),), "float32")
+    rng = np.random.default_rng(4)
+    x, y = (rng.standard_normal((16, 16)).astype("float16") for _ in "xy")
+    start = rng.standard_normal((16, 16)).astype("float32")
+    for layout, c in zip(LAYOUTS, (start, start.T)):
+        loads = loaded(A, MEMORY[0]), loaded(B, MEMORY[1]), loaded(F, z, layout=layout)
+        made = kernel(
+            seq(*loads, call("mma_sync", d, 0, A, 0, B, 0, F, 0), stored(f=d)), F, d, A, B, params=(*MEMORY, z, C)
+        )
+        out = np.zeros(1024, "float32")
+        interp.run(made, [x.reshape(-1), y.reshape(-1), start.reshape(-1), out])
+        expected = x.astype("float32") @ y.astype("float32") + c
+        np.testing.assert_allclose(out[:256].reshape(16, 16), expected, rtol=1e-5, atol=1e-5)
+        target = Target("cuda_c")
+        source = target.kind.source(for_target(made, target), target)
+        assert f"load_matrix_sync(F[0], Z + 0, 16, nvcuda::wmma::mem_{layout.value});" in source
+
+
+MASK, OWN = Buffer("M", (const(64),), "int32"), Buffer("L", (const(1),), "int32", scope="local")
+
+
+@pytest.mark.parametrize("cond, refused", [
+    (lambda x: Load(MASK, (const(3),), "int32") > 0, False),
+    (lambda x: Load(MASK, (x // 32,), "int32") > 0, False),
+    (lambda x: Load(MASK, (x,), "int32") > 0, True),
+    (lambda x: Load(OWN, (const(0),), "int32") > 0, True),
+    (lambda x: Call("mine", (const(1),), "int32", "extern") > 0, True),
+])  # fmt: skip
+def test_a_condition_that_memory_decides(cond, refused):
+    """One place of memory is the same for all lanes, as where blocks of a side are left out; a thread's own is not."""
+    made = kernel(lambda x: Alloc(OWN, under(cond)(x)), threads=64, params=(MASK, C))
+    program = passes.get("flatten_storage")(made, DEFAULT)
+    for name in ("infer_fragment", "emulate_fragments"):
+        if refused:
+            with pytest.raises(LabError, match="not all lanes of a warp reach this call"):
+                passes.get(name)(program, DEFAULT)
+        else:
+            passes.get(name)(program, DEFAULT)
+
+
+def test_a_call_outside_of_the_kernels_is_refused():
+    """Also where there are kernels with fragments beside it."""
+    other = fragment("G")
+    beside = kernel(seq(FILL, stored()), F, params=(C,))
+    outside = call("fill_fragment", other, 16, 16, 16, 0, const(0.0, "float32"))
+    program = passes.get("flatten_storage")(beside.map_bodies(lambda b: Alloc(other, seq(b, outside))), DEFAULT)
+    for name in ("infer_fragment", "emulate_fragments"):
+        with pytest.raises(LabError, match=r"fill_fragment\(G, .*stands outside of every thread loop"):
+            passes.get(name)(program, DEFAULT)
+
+
+def test_virtual_threads_have_no_copies_of_a_fragment():
+    with pytest.raises(LabError) as e:
+        tvmlab.build(*product(rows="vthread"), "cuda_c")
+    said = str(e.value)
+    assert "needs copies of C_wmma_accumulator, a fragment of tensor cores" in said
+    assert "bind that axis to blockIdx or threadIdx" in said and "access_ptr" not in said
 
 
 def test_the_cpu_says_so():

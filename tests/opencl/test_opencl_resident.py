@@ -109,6 +109,15 @@ def test_numpy_arrays_and_an_array_given_twice_are_copied(add, sent):
     assert sent == [["copied", "copied"], ["stays", "copied"], ["copied", "stays"], "fetch"]
 
 
+def test_contents_that_do_not_fit_leave_what_is_there(add):
+    a, b = on_device(), on_device()
+    add(a, b)
+    for wrong in (np.zeros(N + 1, "float32"), nd.array(np.zeros(3, "float32")), np.full(N, "x")):
+        with pytest.raises(ValueError):
+            b[:] = wrong
+    np.testing.assert_array_equal(b.numpy(), np.arange(N) + 1)
+
+
 def test_copies_and_pickles_are_of_what_is_there(add):
     a, b = on_device(), on_device()
     add(a, b)

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.node import Alloc, Attr, Buffer, Const, Evaluate, Expr, For, If, LetStmt, Seq, Store, While
+from ..core.calls import pointed
+from ..core.node import Alloc, Attr, Buffer, Call, Const, Evaluate, Expr, For, If, LetStmt, Seq, Store, While
 from ..core.threads import BLOCK, GRID
 from ..core.walk import variables, walk
 from .warps import Unknown, Values, launch, value
@@ -38,12 +39,17 @@ class Owned:
     why: str = ""
 
 
-def of_block(kernel: For, block: Mapping[str, int], sizes: Mapping[Any, int] | None = None) -> list[Owned]:
-    """What one block writes into global memory, by its threads, in the order of the writes. Raises Unknown."""
+def of_block(
+    kernel: For, block: Mapping[str, int], sizes: Mapping[Any, int] | None = None, buffers: Sequence[Buffer] = ()
+) -> list[Owned]:
+    """What one block writes into global memory, by its threads, in the order of the writes. Raises Unknown.
+
+    `buffers`: those that intrinsics may be given pointers into.
+    """
     extents = launch(kernel, sizes)
     threads, count = _spread(extents, BLOCK)
     tags = {**{tag: block.get(tag, 0) for tag in GRID if tag in extents}, **threads}
-    return _found(kernel, tags, (count,), np.arange(count), sizes)
+    return _found(kernel, tags, (count,), np.arange(count), sizes, buffers)
 
 
 def of_grid(kernel: For, sizes: Mapping[Any, int] | None = None) -> list[Owned]:
@@ -67,9 +73,11 @@ def _spread(extents: Mapping[str, int], axes: tuple[str, ...]) -> tuple[dict[str
     return found, total
 
 
-def _found(kernel: For, tags: Mapping[str, Any], shape: tuple[int, ...], who: Any, sizes: Any) -> list[Owned]:
+def _found(
+    kernel: For, tags: Mapping[str, Any], shape: tuple[int, ...], who: Any, sizes: Any, buffers: Sequence[Buffer] = ()
+) -> list[Owned]:
     by_memory: dict[Any, list[Owned]] = {}
-    for write, around in _writes(kernel, ()):
+    for write, around in _writes(kernel, (), {b.data: b for b in buffers}):
         if isinstance(write, Store):
             by_memory.setdefault(write.buffer.owner, []).append(
                 _one(write, around, tags, shape, who, dict(sizes or {}))
@@ -87,24 +95,27 @@ class _Written:
     buffer: Buffer
 
 
-def _writes(s: Any, around: tuple[Any, ...]) -> Iterator[tuple[Store | _Written, tuple[Any, ...]]]:
+def _writes(
+    s: Any, around: tuple[Any, ...], handles: Mapping[Any, Buffer]
+) -> Iterator[tuple[Store | _Written, tuple[Any, ...]]]:
     """The writes to global memory, and what stands around each, outermost first: loops, lets, (condition, wanted)."""
     if isinstance(s, Store):
         if s.buffer.owner.scope == "global":
             yield s, around
     elif isinstance(s, (For, LetStmt, While)):
-        yield from _writes(s.body, (*around, s))
+        yield from _writes(s.body, (*around, s), handles)
     elif isinstance(s, If):
-        yield from _writes(s.then, (*around, (s.cond, True)))
+        yield from _writes(s.then, (*around, (s.cond, True)), handles)
         if s.other is not None:
-            yield from _writes(s.other, (*around, (s.cond, False)))
+            yield from _writes(s.other, (*around, (s.cond, False)), handles)
     elif isinstance(s, Seq):
         for x in s.stmts:
-            yield from _writes(x, around)
+            yield from _writes(x, around, handles)
     elif isinstance(s, (Alloc, Attr)):
-        yield from _writes(s.body, around)
+        yield from _writes(s.body, around, handles)
     elif isinstance(s, Evaluate):
         named = [b for x in walk(s) if isinstance(b := getattr(x, "buffer", None), Buffer)]
+        named += [handles[h] for x in walk(s) if isinstance(x, Call) for h in pointed(x, 2) if h in handles]
         yield from ((_Written(b), around) for b in dict.fromkeys(b.owner for b in named) if b.scope == "global")
 
 

@@ -39,6 +39,13 @@ BUILTINS: dict[str, str] = {
 # built-ins that stand for memory handed to a call: where their mask is (1: it is read, 2: it is written)
 POINTERS = {"access_ptr": 3, "array_view": 2}
 
+
+def pointed(e: Any, bit: int) -> list[Any]:
+    """The handles of memory that a call gets by pointers. `bit` of their masks: 1, it may be read; 2, written."""
+    pointers = [(a, a.args[POINTERS[a.name]]) for a in e.args if type(a) is Call and a.name in POINTERS]
+    return [p.args[0] for p, mask in pointers if not isinstance(mask, Const) or mask.value & bit]
+
+
 # other spellings -> how the call is built
 _FUNCTIONS: dict[str, Callable[..., Expr]] = {
     "abs": intrin.abs, "power": intrin.power, "pow": intrin.power, "shift_left": intrin.shift_left,

@@ -15,6 +15,7 @@ from ..core import dtype as dt
 from ..core.affine import Facts, Lin
 from ..core.build import binary, const, not_
 from ..core.disjoint import Access
+from ..core.intrin import C_FUNCTIONS
 from ..core.node import Alloc, AllReduce, Buffer, Call, Const, Expr, For, LetStmt, Load, Node, Ramp, Stmt, Store, Var
 from ..core.threads import BLOCK
 from ..core.walk import constant, map_children, substitute, walk
@@ -26,6 +27,16 @@ INDEX = ("int32", "int64")
 
 def is_thread_loop(s: Any) -> bool:
     return type(s) is For and s.kind == "thread" and not is_virtual(s.thread)
+
+
+def of_thread(x: Any) -> bool:
+    """May this node differ between threads by itself: memory that each has of its own, a function that nobody knows?
+
+    Other memory holds the same for all threads that read one place of it.
+    """
+    if type(x) is Call:
+        return x.kind == "packed" or (x.kind == "extern" and x.name not in C_FUNCTIONS)
+    return type(x) is Load and (rank(x.buffer.scope) or 0) >= 2
 
 
 def map_kernels(s: Stmt, kernel: Callable[[For], Stmt], host: Callable[[Stmt], None] = lambda s: None) -> Stmt:

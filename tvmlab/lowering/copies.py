@@ -15,23 +15,20 @@ from ..core.build import binary, const
 from ..core.calls import POINTERS
 from ..core.error import LabError
 from ..core.node import Alloc, AllReduce, Attr, Buffer, Call, Expr, Load, Store, Var
-from ..core.walk import constant, replace, rewrite, seq
+from ..core.walk import replace, rewrite, seq
 from ..expr.buffer import span
 
 
 def widened(b: Buffer, count: int) -> Buffer:
     """`count` copies of `b` in one buffer, one after another; the handle stays."""
-    strides = None if b.strides is None else (room(b), *b.strides)
+    strides = None if b.strides is None else (_apart(b), *b.strides)
     separators = tuple(s + 1 for s in b.separators)
     return b.with_(shape=(const(count), *b.shape), strides=strides, separators=separators, data=b.data)
 
 
-def room(b: Buffer) -> Expr:
-    """Elements from one copy to the next."""
-    if b.strides is None or not b.shape:
-        return span(b)
-    rows, least = constant(binary("*", b.shape[0], b.strides[0])), constant(span(b))
-    return span(b) if rows is None or least is None else const(max(rows, least))
+def _apart(b: Buffer) -> Expr:
+    """From one copy to the next. Of rows with gaps the last has one too: every copy is then aligned as the first."""
+    return binary("max", span(b), binary("*", b.shape[0], b.strides[0])) if b.strides else span(b)
 
 
 def select(n: Any, made: Mapping[Buffer, Buffer], which: Expr, doing: str) -> Any:
@@ -62,13 +59,16 @@ def _call(x: Call, handles: Mapping[Var, Buffer], which: Expr, doing: str) -> Ca
     b = taken[0]
     if x.name in POINTERS:
         data, offset, *rest = x.args
-        return replace(x, args=(data, binary("+", offset, binary("*", which, room(b))), *rest))
+        return replace(x, args=(data, binary("+", offset, binary("*", which, _apart(b))), *rest))
     if fragments.is_call(x):
         raise LabError(
-            "address-taken", f"{doing} {b.name}: it is a fragment of tensor cores, which has no second copy",
-            legal=["an unrolled loop: the fragment then has tiles for all its iterations",
-                   "double buffer the stage that it is loaded from"],
-        )  # fmt: skip
+            "fragment-copies",
+            f"{doing} {b.name}, a fragment of tensor cores, of which there is one in a warp",
+            legal=[
+                "instead of virtual threads: bind that axis to blockIdx or threadIdx, or leave it a loop",
+                "instead of double_buffer of a fragment: that of the shared memory that it is loaded from",
+            ],
+        )
     raise LabError(
         "address-taken",
         f"{doing} {b.name}: `{x.name}` takes the address of all of it, so it cannot be one of several copies",

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..core import fragments
-from ..core.calls import POINTERS
-from ..core.node import AllReduce, Call, Const, Load, Node, Store, Var
+from ..core.calls import POINTERS, pointed
+from ..core.node import AllReduce, Call, Load, Node, Store, Var
 from ..core.walk import walk
 
 
@@ -21,7 +21,7 @@ def written(n: Node) -> list[Any]:
     if t is AllReduce:
         return [b.data for b in n.buffers]  # type: ignore[attr-defined]
     if t is Call:
-        return _given(n, "written") + _pointed(n, 2)
+        return _given(n, "written") + pointed(n, 2)
     return []
 
 
@@ -30,7 +30,7 @@ def read(n: Node) -> list[Any]:
     if t is Load:
         return [n.buffer.data]  # type: ignore[attr-defined]
     if t is Call:
-        return _given(n, "read") + _pointed(n, 1)
+        return _given(n, "read") + pointed(n, 1)
     return []
 
 
@@ -52,8 +52,3 @@ def _given(n: Any, how: str) -> list[Any]:
     found = [a for a in n.args if type(a) is Var and a.dtype == "handle"]
     places = [a.args[0] for a in n.args if type(a) is Call and a.name == "address_of"]
     return found + [p.buffer.data for p in places if type(p) is Load]
-
-
-def _pointed(n: Any, bit: int) -> list[Any]:
-    pointers = [(a, a.args[POINTERS[a.name]]) for a in n.args if type(a) is Call and a.name in POINTERS]
-    return [p.args[0] for p, mask in pointers if not isinstance(mask, Const) or mask.value & bit]

@@ -44,7 +44,7 @@ from ..core.threads import BLOCK, WARP
 from ..core.walk import children, constant, substitute, walk
 from ..schedule.scopes import rank
 from .binding import zero
-from .blocks import Kernel, Place, is_thread_loop
+from .blocks import Kernel, Place, is_thread_loop, of_thread
 
 ALIGNED = 32  # bytes: where a tile may begin in memory
 ROW = 16  # bytes: of what its rows must be a multiple apart
@@ -85,10 +85,12 @@ def found_in(fn: Function) -> dict[Any, Fragment]:
         return {}
     buffers = {b.data: b for b in fn.buffers}
     made: dict[Any, Fragment] = {}
+    inside: set[Any] = set()
     for loop, facts in _kernels(fn.body, Facts()):
         if has_fragments(loop):
             made.update(_Reader(Kernel(loop, dict(buffers))).read(facts))
-    outside = next((x for x in walk(fn.body) if fragments.is_call(x) and not made), None)
+            inside.update(filter(fragments.is_call, walk(loop)))
+    outside = next((x for x in walk(fn.body) if fragments.is_call(x) and x not in inside), None)
     if outside is not None:
         message = f"`{show(outside)}` stands outside of every thread loop"
         raise BuildError("fragment-warp", message, legal=[f"{WARP} threads of {LANES}"])
@@ -164,7 +166,7 @@ class _Reader:
     def varies(self, e: Expr, place: Place) -> bool:
         """May it differ between the lanes of a warp?"""
         e = place.expr(e)
-        if affine.reads_memory(e) or any(x in place.unknown for x in walk(e)):
+        if any(x in place.unknown or of_thread(x) for x in walk(e)):
             return True
         x = self.kernel.thread.get(LANES)
         if x is None or not any(v is x for v in walk(e)):
@@ -211,7 +213,7 @@ class _Reader:
         for a in e.args:
             varying = a if type(a) is not Call else next((x for x in a.args if self.varies(x, place)), None)
             if varying is not None and type(varying) is not Const and self.varies(varying, place):
-                refuse("fragment-divergent", f"`{show(varying)}` differs between the lanes of a warp", s)
+                refuse("fragment-divergent", f"`{show(varying)}` may differ between the lanes of a warp", s)
         for t in op.tiles:
             if t.data not in self.made:
                 known = [b.name for b in self.made.values()] or list(fragments.ROLES)

@@ -25,14 +25,11 @@ from ..core.node import (
     AllReduce,
     Barrier,
     Buffer,
-    Call,
     Const,
     Expr,
     For,
     If,
     LetStmt,
-    Load,
-    Node,
     Seq,
     Stmt,
     Var,
@@ -42,8 +39,8 @@ from ..core.program import Program, loop_name
 from ..core.text import show
 from ..core.threads import BLOCK, WARP
 from ..core.walk import constant, map_children, replace, walk
-from ..schedule.scopes import is_virtual, rank
-from .blocks import is_thread_loop, map_kernels
+from ..schedule.scopes import is_virtual
+from .blocks import is_thread_loop, map_kernels, of_thread
 
 Key = tuple[str, int]
 
@@ -240,12 +237,7 @@ class Kernel:
 
     def uniform(self, e: Expr) -> bool:
         """Is it the same for all threads of a block?"""
-        return not any(self.own(x) for x in walk(e))
-
-    def own(self, x: Node) -> bool:
-        if type(x) is Load:
-            return (rank(x.buffer.scope) or 0) >= 2
-        return x in self.varies or (type(x) is Call and x.kind != "pure")
+        return not any(x in self.varies or of_thread(x) for x in walk(e))
 
     def site(self, s: AllReduce) -> Site:
         loose = [v.name for v in s.threads if v not in self.tags or self.tags[v] not in self.index]

@@ -42,6 +42,17 @@ class NDArray:
         """Its memory here, to be written now: the `whole`, or a part."""
         return self.data
 
+    def _put(self, source: Any) -> None:
+        """New contents. What does not fit leaves the old ones, wherever they are."""
+        _same_shape(source.shape, self.mirror.shape)
+        self.mirror[...] = source
+        self.changed()
+
+    @property
+    def mirror(self) -> Array:
+        """The memory here, which may be older than another elsewhere."""
+        return self.data
+
     @property
     def ctx(self) -> Device:
         """Release 0.6's name of `device`."""
@@ -71,9 +82,7 @@ class NDArray:
                 source = np.array(source, dtype=memory_dtype(self.dtype)[0])
             except (TypeError, ValueError) as e:
                 raise TypeError(f"cannot make an array of {self.dtype} from {type(source).__name__}") from e
-        memory = self.changed()
-        _same_shape(source.shape, memory.shape)
-        memory[...] = source
+        self._put(source)
         return self
 
     def copyto(self, target: Any, mem_scope: str | None = None) -> Any:
@@ -85,9 +94,11 @@ class NDArray:
         if not isinstance(target, (NDArray, np.ndarray)):
             raise ValueError(f"cannot copy to {type(target).__name__}: expected an array or a device")
         source = self.seen()
-        memory = target.changed() if isinstance(target, NDArray) else target
-        _same_shape(source.shape, memory.shape)
-        memory[...] = source
+        if isinstance(target, NDArray):
+            target._put(source)
+        else:
+            _same_shape(source.shape, target.shape)
+            target[...] = source
         return target
 
     def same_as(self, other: Any) -> bool:

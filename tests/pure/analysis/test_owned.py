@@ -9,7 +9,7 @@ from tests.pure.passes.ir import buffer, ints, load, loop, store, var, when
 from tvmlab import kernels, te
 from tvmlab.analysis import owned, warps
 from tvmlab.core.build import FOLD
-from tvmlab.core.node import Alloc, Bin, Cast, Const, For, If, LetStmt, Not, Select, Seq, Store, Var
+from tvmlab.core.node import Alloc, Bin, Call, Cast, Const, Evaluate, For, If, LetStmt, Not, Select, Seq, Store, Var
 from tvmlab.core.threads import BLOCK, GRID
 from tvmlab.view import frame
 
@@ -135,6 +135,19 @@ def test_several_threads_write_one_element():
     assert found.shared and found.who.tolist() == [0, 2]
 
 
+def test_of_several_statements_the_first_thread_is_shown():
+    (t,) = ints("t")
+    c = buffer("C", 4)
+    (found,) = owned.of_block(kernel(Seq((store(c, t, 0.0), store(c, (t + 1) % 4, 0.0))), t), {})
+    assert found.shared and found.who.tolist() == [0, 0, 1, 2]
+
+
+def test_a_mask_that_a_loop_decides():
+    (t, i) = ints("t i")
+    (found,) = owned.of_block(kernel(loop(i, 4, store(buffer("C", 4), t, 0.0, mask=t < i)), t), {})
+    assert found.index[:, 0].tolist() == [0, 1, 2] and not found.why
+
+
 def test_what_memory_decides():
     (t,) = ints("t")
     places, c = buffer("P", 4, dtype="int32"), buffer("C", 4)
@@ -154,6 +167,19 @@ def test_too_many_and_sizes_of_a_call():
     with pytest.raises(warps.Unknown):
         owned.of_block(body, {})
     assert len(owned.of_block(body, {}, sizes={n: 3})[0].index) == 3
+
+
+def test_what_an_intrinsic_writes_by_a_pointer():
+    """Which elements is not looked into; that it writes there is not left out. What it only reads is no output."""
+    (t,) = ints("t")
+    c, a, s = buffer("C", 4), buffer("A", 4), buffer("S", 4, scope="shared")
+    pointers = [Call("access_ptr", (b.data, t, Const(4), Const(mask)), "handle", "intrin")
+                for b, mask in ((c, 2), (a, 1), (s, 3))]  # fmt: skip
+    body = kernel(Alloc(s, Evaluate(Call("mine", tuple(pointers), "int32", "extern"))), t)
+    (found,) = owned.of_block(body, {}, buffers=(a, c))
+    assert found.buffer is c and found.why == "an intrinsic writes there" and len(found.index) == 0
+    (found,) = owned.of_block(kernel(Seq((store(c, t, 0.0), body.body)), t), {}, buffers=(a, c))
+    assert found.why == "an intrinsic writes there"
 
 
 def test_memory_of_the_block_is_no_output():

@@ -115,6 +115,20 @@ def test_fewer_threads_than_the_kernel_has(target):
     assert 'for w in thread("threadIdx.x", 5):' in message
 
 
+@pytest.mark.parametrize("extent, taken", [(32, True), (16, False)])
+def test_a_loop_of_some_warps(extent, taken):
+    """Of two warps of a block one waits for itself; half of one does not."""
+    both = seq(threads(store(C, tx, 1.0), 64), loop(w, extent, WARP_SYNC, thread="threadIdx.x"))
+    program = Program((function([A, C, n], loop(ty, 2, both, thread="blockIdx.x")),))
+    for name in (*pipeline.FLAT, "split_host_device"):
+        program = passes.get(name)(program)
+    if taken:
+        divergence.check(program, "cuda_c")
+    else:
+        message = refused(BuildError, lambda: divergence.check(program, "cuda_c"))
+        assert "only 16 of 64 threads of threadIdx.x run `w`" in message
+
+
 @pytest.mark.parametrize("target", GPUS)
 @pytest.mark.parametrize("body", [
     If(n < 3, SYNC), loop(i, n, SYNC), loop(i, 4, SYNC, lo=tx), If(load(S, 3) < 3, SYNC), If(load(A, n) < 3.0, SYNC),
@@ -135,12 +149,17 @@ INSIDE = {
     "halves of rows": (If(tx < 32, WARP_SYNC), 48, 2),
     "turns": (loop(i, tx, WARP_SYNC), 64, 1),
     "parity": (If(tx % 32 < 4, WARP_SYNC), 64, 1),
+    "rounded to zero": (If(tir.truncdiv(tx - 64, 64) < 0, WARP_SYNC), 64, 1),  # -1 for lane 0, else 0
+    "by a negative number": (If(tx // -32 < 0, WARP_SYNC), 64, 1),  # 0 for lane 0, else -1
+    "rounded to zero, from somewhere": (If(tir.truncdiv(tx + n * 32, 32) < 0, WARP_SYNC), 64, 1),
 }
 WHOLE = {
     "a warp": (If(tx < 32, WARP_SYNC), 64, 1),
     "the others": (If(tx >= 32, WARP_SYNC), 64, 1),
     "at most": (If(tx <= 31, WARP_SYNC), 64, 1),
     "the number of the warp": (If(tx // 32 < n, WARP_SYNC), 96, 1),
+    "below the first": (If((tx - 64) // 64 < n, WARP_SYNC), 64, 1),
+    "the number, rounded to zero": (If(tir.truncdiv(tx + 64, 32) < n, WARP_SYNC), 96, 1),
     "a name for it": (LetStmt(w, tx // 32, If((w < 2).equal(n < 3), WARP_SYNC)), 96, 1),
     "long rows": (If(ty < 1, WARP_SYNC), 32, 4),
     "both": (If((tx < 32) & (n < 3), WARP_SYNC), 64, 1),
@@ -162,6 +181,16 @@ def test_barriers_of_a_part_of_a_warp(target, name):
 def test_barriers_of_whole_warps(target, name):
     body, x, y = WHOLE[name]
     checked(threads(body, x, y), target)
+
+
+@pytest.mark.parametrize("lo, taken", [(const(32), True), (const(7), False), (n, False)])
+def test_warps_where_threads_are_not_counted_from_zero(lo, taken):
+    """`tx` is the thread's number and `lo`: where that is no multiple of 32, `tx < 64` parts a warp."""
+    body = loop(tx, 64, If(tx < 64, WARP_SYNC), thread="threadIdx.x", lo=lo)
+    if taken:
+        checked(body)
+    else:
+        assert "all 32 lanes of a warp must reach" in refused(BuildError, lambda: checked(body))
 
 
 @pytest.mark.parametrize("target", ["opencl", "metal"])

@@ -37,7 +37,9 @@ def test_it_lowers_a_limit_and_says_what_is_not_known(text, threads):
     assert model.threads == threads and max(model.block) >= min(threads, 1024)
 
 
-@pytest.mark.parametrize("text", ["cuda -max_num_threads=x", "opencl -max_num_threads=-3", "llvm -num-threads=many"])
+@pytest.mark.parametrize("text", [
+    "cuda -max_num_threads=x", "opencl -max_num_threads=-3", "metal -max_num_threads=0", "llvm -num-threads=many",
+])  # fmt: skip
 def test_a_number_is_wanted(text):
     assert "is a number above 0, not '" in refused(BuildError, lambda: Target(text))
 

@@ -11,7 +11,7 @@ from tvmlab.kernels import matmul
 from tvmlab.target.cuda_c.check import Usage
 from tvmlab.target.gpu import limits
 from tvmlab.view import frame
-from tvmlab.view.pictures import Subject, picture
+from tvmlab.view.pictures import Subject, grain, picture
 
 
 def drawn(s, target="", used=None, **looked):
@@ -230,3 +230,18 @@ def test_pictures_stay_small():
     assert "too many to look at each" in made["svg"] and "block 40, 50 computes" in "".join(lines(made))
     (body,) = warps.kernels(frame.program(s.trace).body)
     assert warps.launch(body)["blockIdx.x"] == 64
+
+
+def test_what_tensor_cores_store_is_said_not_to_be_known():
+    from tvmlab.kernels import matmul_f16
+
+    s, _ = matmul_f16.gpu(64, 64, 64)
+    made = drawn(s, "cuda_c")
+    words = "which elements of C block 0, 0 computes is not known: an intrinsic writes there"
+    assert words in [row[0] for row in made["table"]["rows"]] and words[:60] in made["svg"]
+
+
+def test_a_cell_of_several_elements_shows_who_has_its_first():
+    rows, columns = np.indices((2, 4)).reshape(2, -1)
+    made = grain.coarse(rows, columns, np.arange(5, 13), (2, 4), (1, 2))
+    assert made.cells.tolist() == [[5, 7]] and (made.tall, made.wide) == (2, 2)

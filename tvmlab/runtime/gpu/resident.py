@@ -93,7 +93,6 @@ class DeviceArray(NDArray):
 
     @property
     def mirror(self) -> Array:
-        """The memory here, which may be older."""
         return self._host
 
     def sent(self, runner: Any) -> Kept | Array:

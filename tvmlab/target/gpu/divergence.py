@@ -21,13 +21,12 @@ from ...core import dtype as dt
 from ...core.affine import Lin, lin
 from ...core.deep import deep
 from ...core.error import BuildError
-from ...core.intrin import C_FUNCTIONS
 from ...core.node import Barrier, Bin, Call, Expr, For, If, LetStmt, Load, Node, Select, Stmt, Store, Var, While
 from ...core.program import Function, Program, loop_name
 from ...core.text import show
 from ...core.threads import BLOCK, WARP
 from ...core.walk import children, constant, walk
-from ...schedule.scopes import rank
+from ...lowering.blocks import of_thread
 from .limits import launch
 
 HINTS = {
@@ -104,7 +103,8 @@ class Walk:
         self.own.add(s.var)
         if s.thread not in self.single:
             self.lane.add(s.var)
-        if s.thread == BLOCK[0] and self.rows and (constant(s.lo) or 0) % WARP == 0:
+        first = constant(s.lo)
+        if s.thread == BLOCK[0] and self.rows and first is not None and first >= 0 and first % WARP == 0:
             self.row.add(s.var)
         few = lin(s.extent).key != lin(launched).key
         whole = s.thread in self.single or (self.rows and (constant(s.extent) or 1) % WARP == 0)
@@ -185,11 +185,11 @@ class Walk:
 
     def varies(self, e: Expr) -> bool:
         """May it differ among the threads of a block?"""
-        return any(x in self.own or _of_thread(x) for x in walk(e))
+        return any(x in self.own or of_thread(x) for x in walk(e))
 
     def lanes_differ(self, e: Node) -> bool:
         """May it differ among the lanes of a warp?"""
-        if e in self.lane or _of_thread(e):
+        if e in self.lane or of_thread(e):
             return True
         if type(e) is Bin and self.by_warps(e):
             return False
@@ -203,7 +203,9 @@ class Walk:
         if not dt.is_int(e.a.dtype):
             return False
         if e.op in ("//", "truncdiv"):
-            return (constant(e.b) or 1) % WARP == 0 and self.counts_lanes(lin(e.a))
+            x, by = lin(e.a), constant(e.b) or 0
+            falls = e.op == "//" or (len(x.terms) == 1 and x.const >= 0)  # towards zero -64 goes to -1, but -63 to 0
+            return falls and by > 0 and by % WARP == 0 and self.counts_lanes(x)
         if e.op not in ("<", "<=", ">", ">="):
             return False
         a, b = (e.a, e.b) if e.op in ("<", ">=") else (e.b, e.a)  # a < b, or that it is not so
@@ -221,13 +223,6 @@ class Walk:
 
 def _is_shuffle(x: Any) -> bool:
     return type(x) is Call and x.name == "shuffle_xor"
-
-
-def _of_thread(x: Any) -> bool:
-    """What a thread has in memory of its own, and what a function says of which nothing is known."""
-    if type(x) is Call:
-        return x.kind == "packed" or (x.kind == "extern" and x.name not in C_FUNCTIONS)
-    return type(x) is Load and (rank(x.buffer.scope) or 0) >= 2
 
 
 def _choice(e: Any) -> tuple[Expr | None, tuple[Expr, ...]]:

@@ -15,7 +15,7 @@ from ...analysis import owned, warps
 from ...analysis.owned import Owned
 from ...analysis.warps import Access, Warp
 from ...core import dtype as dt
-from ...core.node import For
+from ...core.node import Buffer, For
 from ...core.text import Names, show
 from ...core.threads import BLOCK, GRID
 from . import grain, occupied
@@ -38,12 +38,14 @@ NUMBERED = 10.0  # a cell of that side has room for a lane's number
 
 @dataclass(frozen=True)
 class Kernel:
-    """`why`: what keeps its launch from being known. The rest is of the one that is looked at."""
+    """`buffers`: what its intrinsics may point into. `why`: what keeps its launch from being known. The rest is of the
+    one that is looked at."""
 
     name: str
     id: str
     loop: For
     extents: dict[str, int]
+    buffers: tuple[Buffer, ...] = ()
     why: str = ""
     warp: Warp | None = None
     lane: int = 0
@@ -90,9 +92,9 @@ def _grid(loop: For) -> tuple[Owned, ...]:
     return tuple(owned.of_grid(loop))
 
 
-def parts(loop: For, block: Mapping[str, int]) -> tuple[Owned, ...]:
+def parts(k: Kernel, block: Mapping[str, int]) -> tuple[Owned, ...]:
     """What the block writes; the tensor that most of it goes to first."""
-    return tuple(sorted(owned.of_block(loop, block), key=lambda o: -len(o.index)))
+    return tuple(sorted(owned.of_block(k.loop, block, buffers=k.buffers), key=lambda o: -len(o.index)))
 
 
 def computes(k: Kernel) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 from ...analysis import warps
 from ...analysis.warps import Unknown
 from ...core.error import LabError
-from ...core.node import For
+from ...core.node import Alloc, Buffer, For
 from ...core.program import Origin, loop_name
 from ...core.walk import constant, walk
 from ..frame import program
@@ -44,10 +44,12 @@ HEAD = ["what", "memory", "bytes a lane", "lanes", "sectors", "fewest", "bank tu
 
 def draw(subject: Subject) -> Picture:
     try:
-        body = program(subject.trace).body
+        made = program(subject.trace)
     except (LabError, ValueError, TypeError) as e:
         return _picture(_words(f"There are no loops: {e}".splitlines()[0]), [], "nothing to show")
-    found = [_kernel(k, subject) for k in warps.kernels(body)]
+    body = made.body
+    buffers = (*made.entry.buffers, *[x.buffer for x in walk(body) if isinstance(x, Alloc)])
+    found = [_kernel(k, buffers, subject) for k in warps.kernels(body)]
     if found:
         return _kernels(found, subject)
     loops = [x for x in walk(body) if isinstance(x, For) and x.kind == "parallel"]
@@ -68,7 +70,7 @@ def _words(text: str) -> Svg:
 # ---------------------------------------------------------------- kernels
 
 
-def _kernel(loop: For, subject: Subject) -> Kernel:
+def _kernel(loop: For, buffers: tuple[Buffer, ...], subject: Subject) -> Kernel:
     origin = loop.origin
     stage = subject.trace.state.stages.get(origin.index) if isinstance(origin, Origin) else None
     name = stage.called if stage is not None else "kernel"
@@ -76,9 +78,10 @@ def _kernel(loop: For, subject: Subject) -> Kernel:
     try:
         extents = warps.launch(loop)
     except Unknown as e:
-        return Kernel(name, place, loop, {}, f"how many threads there are depends on `{e}`, which a call decides")
+        why = f"how many threads there are depends on `{e}`, which a call decides"
+        return Kernel(name, place, loop, {}, buffers, why)
     none = next((tag for tag, n in extents.items() if n < 1), "")
-    return Kernel(name, place, loop, extents, f"nothing runs: {none} has no iteration" if none else "")
+    return Kernel(name, place, loop, extents, buffers, f"nothing runs: {none} has no iteration" if none else "")
 
 
 def _kernels(found: list[Kernel], subject: Subject) -> Picture:
@@ -113,7 +116,7 @@ def _looked(k: Kernel, number: int, choosing: Choosing, report: Report, used: An
         access = calls.index(choosing.one("access", "access", labels, calls[bad]))
     known: Used = used(report.text, report.model.name) if used is not None and report.text else ASK
     return replace(
-        k, warp=found, lane=lane, access=access, parts=parts(k.loop, block), calls=calls,
+        k, warp=found, lane=lane, access=access, parts=parts(k, block), calls=calls,
         lines=tuple(occupied.lines(report, number, known)),
     )  # fmt: skip
 
