@@ -39,9 +39,14 @@ def build_sdist(sdist_directory, config_settings=None):
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
-    """An editable install gets a copy of the extension too; setuptools leaves data files out of these."""
+    """An editable install gets a copy of the extension too; setuptools leaves data files out of these.
+
+    By a path, not by a finder: beside a folder that is called tvmlab, as a clone is, Python would take that folder for
+    the package before it asks a finder.
+    """
     front.build()
-    name = build_meta.build_editable(wheel_directory, config_settings, metadata_directory)
+    settings = {"editable_mode": "compat", **(config_settings or {})}
+    name = build_meta.build_editable(wheel_directory, settings, metadata_directory)
     _add_extension(Path(wheel_directory, name))
     return name
 

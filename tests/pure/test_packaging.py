@@ -89,7 +89,8 @@ def installed(wheel: Path, where: Path) -> Path:
     pip = [sys.executable, "-m", "pip", "--python", python, "install", "-qq", "--no-deps", "--no-index", wheel]
     subprocess.run(pip, check=True)
     code = "import tvmlab, tvmlab.kernels as k; assert 'gallery' in k.__doc__; print(tvmlab.__path__[0])"
-    return Path(subprocess.check_output([python, "-c", code], cwd=where, text=True).strip())
+    (where / "beside" / "tvmlab").mkdir(parents=True)  # as a clone's folder, which is no package
+    return Path(subprocess.check_output([python, "-c", code], cwd=where / "beside", text=True).strip())
 
 
 @pytest.mark.slow
