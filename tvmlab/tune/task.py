@@ -13,7 +13,7 @@ from ..target.base import Target
 from .dispatch import ApplyConfig
 from .flop import compute_flop
 from .space import Config, Space
-from .templates import MissingTask, Template, lookup
+from .templates import Template, lookup
 from .workload import Workload, given, plain, workload_of
 
 
@@ -28,14 +28,16 @@ class TemplateError(LabError, TypeError):
 class Task:
     """`task.space`, `task.flop`, `task.instantiate(task.space.get(7))`.
 
-    `name`: of a template. `args`: what it is called with. `target`: a name or a Target; that of the `with Target(...)`
+    `name`: of a template. `args`: what it is called with, as plain values (a tensor is ("TENSOR", shape, dtype)), for
+    records. `target`: a name or a Target; that of the `with Target(...)`
     block, or llvm, unless given. The template is first run when its space is asked for.
     """
 
     def __init__(self, name: str, args: Sequence[Any], target: Any = None, target_host: Any = None) -> None:
-        self.name, self.args = name, tuple(given(a) for a in args)
+        self.name, self.args = name, tuple(plain(a) for a in args)
+        self._given = tuple(given(a) for a in args)
         self.target = Target(target or Target.current() or "llvm")
-        self.func: Template | MissingTask = lookup(name)
+        self.func: Any = lookup(name)  # Template, or a stand-in for one that is not there
         self.kwargs: dict[str, Any] = {}
         self._space: Space | None = None
         self._flop: float | str = 0.0
@@ -104,7 +106,7 @@ class Task:
     def _run(self, config: Any) -> tuple[Schedule, list[Any]]:
         with ApplyConfig(config), self.target:
             try:
-                made = self.func.function(*self.args)
+                made = self.func.function(*self._given)
             except Exception as e:
                 for line in _line(e, self.func):
                     e.add_note(line)
@@ -117,7 +119,7 @@ class Task:
         return made[0], list(made[1])
 
     def __reduce__(self) -> Any:
-        return Task, (self.name, tuple(plain(a) for a in self.args), str(self.target))
+        return Task, (self.name, self.args, str(self.target))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Task) and self._key() == other._key()
@@ -129,7 +131,7 @@ class Task:
         return str(self.target), self.workload
 
     def __repr__(self) -> str:
-        shown = ", ".join(str(plain(a)) for a in self.args)
+        shown = ", ".join(map(str, self.args))
         return f"Task(func_name={self.name}, args=({shown[:200]}), kwargs={{}}, target={self.target})"
 
 
@@ -151,7 +153,7 @@ def _counted(schedule: Schedule) -> float | str:
 
 def _line(error: BaseException, func: Any) -> list[str]:
     """The line of the template that raised it."""
-    code = getattr(func.function, "__code__", None)
+    code = func.function.__code__ if isinstance(func, Template) else None
     if code is None:
         return []
     frames = [(f, n) for f, n in traceback.walk_tb(error.__traceback__) if f.f_code.co_filename == code.co_filename]
