@@ -6,15 +6,19 @@ with apply_history_best("matmul.log"), Target("llvm"):
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar, Token
+from importlib import import_module
 from os import PathLike
+from types import SimpleNamespace
 from typing import Any
 
 from ..core.error import LabError
 from ..schedule.guard import warn
 from ..target.base import Target
 from .fallback import FallbackConfigEntity
+from .space import Config
 from .workload import Workload, shown, workload_of
 
 Query = tuple[str, Workload]
@@ -107,15 +111,11 @@ class ApplyHistoryBest(DispatchContext):
 
     def load(self, records: Any) -> None:
         """More records."""
-        for given, result in _pairs(records):
-            if result.error_no:
-                continue
-            cost = sum(map(float, result.costs)) / len(result.costs)
-            workload = workload_of(given.task.name, given.task.args)
-            for key in _keys(given.target):
+        for target, workload, cost, config in _trials(records):
+            for key in _keys(target):
                 known = self._best.get((key, workload))
                 if known is None or cost < known[0]:
-                    self._best[key, workload] = cost, given.config
+                    self._best[key, workload] = cost, config
 
     def find(self, target: Target | None, workload: Any) -> Any:
         if target is None:
@@ -133,21 +133,60 @@ class ApplyHistoryBest(DispatchContext):
 
 def _keys(target: Any) -> list[str]:
     """What a record is found by: the target with its options, its name, its family."""
-    target = Target(target)
+    try:
+        target = Target(target)
+    except LabError:  # a log of elsewhere, with options that mean nothing here
+        target = Target(str(target).split()[0])
     return [str(target), target.name, *target.keys]
 
 
-def _pairs(records: Any) -> Iterable[tuple[Any, Any]]:
+def _trials(records: Any) -> Iterator[tuple[Any, Workload, float, Any]]:
+    """(target, workload, seconds, configuration) of what did not fail."""
     if isinstance(records, (str, PathLike)) or hasattr(records, "read"):
-        from .records import load_from_file
-
-        yield from load_from_file(records)
-        return
+        records = _read(records)
     for one in records:
-        if isinstance(one, tuple) and len(one) == 2 and hasattr(one[0], "config"):
-            yield one
+        if isinstance(one, tuple) and len(one) == 2 and hasattr(one[0], "config"):  # (MeasureInput, MeasureResult)
+            inp, res = one
+            if not res.error_no:
+                cost = sum(map(float, res.costs)) / len(res.costs)
+                yield inp.target, workload_of(inp.task.name, inp.task.args), cost, inp.config
+        elif hasattr(one, "outcome"):  # tune.records.Record
+            if one.outcome == "ok" and one.times:
+                config = Config.from_json_dict({"index": one.index, "entity": one.config})
+                yield one.target, workload_of(one.task, one.args), sum(one.times) / len(one.times), config
         else:
-            yield from _pairs(one)
+            yield from _trials(one)
+
+
+def _read(log: Any) -> Iterable[Any]:
+    """A file of tune.records; a classic log, an open one too."""
+    if hasattr(log, "read"):
+        return _classic(log)
+    try:
+        found: Iterable[Any] = import_module(f"{__package__}.records").load(log)
+        return found
+    except ModuleNotFoundError:
+        with open(log, encoding="utf-8") as file:
+            return list(_classic(file))
+
+
+def _classic(rows: Iterable[str]) -> Iterator[Any]:
+    """The lines of a classic log, as far as they are needed here."""
+    for row in rows:
+        data = json.loads(row) if row.strip() else {}
+        if "input" in data:
+            (target, name, args, *_), config, result = data["input"], data["config"], data["result"]
+            chosen = Config.from_json_dict(config)
+        elif "i" in data:  # release 0.6
+            (target, name, args, *_, config), result = data["i"], data["r"]
+            chosen = Config.from_json_dict({"index": config["i"], "entity": config.get("e", [])})
+        else:
+            continue
+        task = SimpleNamespace(name=name, args=args)
+        yield (
+            SimpleNamespace(target=target, task=task, config=chosen),
+            SimpleNamespace(costs=result[0], error_no=result[1]),
+        )
 
 
 class FallbackContext(DispatchContext):
