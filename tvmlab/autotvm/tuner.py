@@ -89,9 +89,9 @@ class GATuner(Tuner):
 
 
 class XGBTuner(Tuner):
-    """A model of the cost proposes: `model`, where there is that search."""
+    """A search that anneals on a model of the cost, which learns from what is measured."""
 
-    search = "model"
+    search = "annealing"
 
 
 def _setup(option: Any) -> dict[str, Any]:

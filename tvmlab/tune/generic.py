@@ -384,10 +384,7 @@ class Builder:
         """The innermost loops: the last one in vectors, others written out."""
         stage, last = self.s[op], levels[-1]
         if prod(n or 1 for _, n in last) > CODE:
-            raise ScheduleError(
-                "generic-tile", f"the inner tile of {p.name} has {prod(n or 1 for _, n in last)} elements, more than "
-                f"the {CODE} that its code may be written out for",
-            )  # fmt: skip
+            raise ScheduleError("generic-tile", f"the inner tile of {p.name} has more than {CODE} elements")
         lanes = last[-1] if last and self.chosen(p, "vectorize", 1) and last[-1][1] > 1 else None
         innermost = not folded[1] or not self.chosen(p, "order").endswith("R1")
         if lanes is not None and innermost:

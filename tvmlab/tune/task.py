@@ -81,14 +81,10 @@ class Task:
         try:
             made = self._run(config)
         except ScheduleError as e:
-            place = _line(e, self.func)
-            raise InstantiationError(
-                "refused", f"{self.name}, configuration {config.index}: {e.message}", where=place + list(e.where),
-                legal=e.legal, hint=e.hint,
-            ) from e  # fmt: skip
+            where = [*_line(e, self.func), *e.where]
+            raise InstantiationError(e.rule, e.message, where, e.legal, e.hint) from e
         if not config.valid():
-            reasons = "; ".join(config.errors)
-            raise InstantiationError("invalid-config", f"{self.name}, configuration {config.index}: {reasons}")
+            raise InstantiationError("invalid-config", "; ".join(config.errors))
         return made
 
     def _collected(self) -> Space:

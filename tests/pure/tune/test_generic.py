@@ -82,10 +82,7 @@ def test_what_cannot_be():
     args = declare()
     task = tune.Task.of(args[-1], args, "llvm")
     config = point(task, i=[-1, 1, 64], j=[-1, 1, 64])
-    assert refused(ValueError, lambda: task.instantiate(config)) == (
-        f"generic, configuration {config.index}: the inner tile of C has 4096 elements, more than the 1024 that its "
-        "code may be written out for"
-    )
+    assert refused(ValueError, lambda: task.instantiate(config)) == "the inner tile of C has more than 1024 elements"
     assert refused(RuntimeError, lambda: tune.Task.of(args[-1], args, "cuda")).startswith(
         "the space of any expression is for processors, not for cuda"
     )

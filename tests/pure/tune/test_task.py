@@ -118,9 +118,9 @@ def test_an_invalid_configuration_and_one_that_is_refused():
 
     task = tune.create("test/picky", [4], "llvm")
     task.instantiate(task.space.get(0))
-    assert refused(ValueError, lambda: task.instantiate(task.space.get(1))) == ("test/picky, configuration 1: too wide")
+    assert refused(ValueError, lambda: task.instantiate(task.space.get(1))) == "too wide"
     text = refused(tune.InstantiationError, lambda: task.instantiate(task.space.get(2)))
-    assert text.startswith("test/picky, configuration 2: cannot vectorize `k` in stage C\n    line ")
+    assert text.startswith("cannot vectorize `k` in stage C\n    line ")
     assert "of picky:  s[C].vectorize(s[C].op.reduce_axis[0])" in text and "carries a reduction" in text
     assert task.instantiate(task.space.get(0))
 
