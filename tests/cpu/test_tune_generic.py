@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.tuned import CASES, differing
+from tests.expressions import CASES, differing
 
 
 @pytest.mark.parametrize("name", CASES)

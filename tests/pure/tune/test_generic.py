@@ -4,8 +4,8 @@ import pickle
 
 import pytest
 
+from tests.expressions import CASES, differing
 from tests.refusal import refused
-from tests.tuned import CASES, differing
 from tvmlab import te, tune
 
 
