@@ -9,9 +9,8 @@ from typing import Any
 
 # whole parts of the classic stack that are not here yet -> what there is instead
 NOT_YET: dict[str, str] = {
-    "autotvm": "tuning is not there yet: measure candidates with module.time_evaluator",
-    "auto_scheduler": "tuning is not there yet: schedules are written by hand with te.create_schedule",
-    "meta_schedule": "tuning is not there yet: schedules are written by hand with te.create_schedule",
+    "auto_scheduler": "tune.Task.of(C, [A, B, C], target) gives any expression a space that is searched",
+    "meta_schedule": "tune.Task.of(C, [A, B, C], target) gives any expression a space that is searched",
     "rpc": "running on other machines is not there yet: build and run here, on `llvm`, `numba` or `interp`",
     "relay": "graphs of operators are not there yet: write them with te and topi",
     "relax": "graphs of operators are not there yet: write them with te and topi",

@@ -73,10 +73,10 @@ def test_what_is_not_there_can_be_imported_but_not_used(tmp_path):
         tmp_path,
         """
         import tvm
-        from tvm import relay, autotvm
+        from tvm import relay, auto_scheduler
         from tvm.contrib import graph_executor, nvcc
         import tvm.relay.testing
-        for use in (lambda: relay.build, lambda: autotvm.task.create, lambda: relay.testing.resnet):
+        for use in (lambda: relay.build, lambda: auto_scheduler.SearchTask, lambda: relay.testing.resnet):
             try:
                 use()
             except AttributeError as e:
@@ -85,8 +85,8 @@ def test_what_is_not_there_can_be_imported_but_not_used(tmp_path):
     )
     assert out == [
         "relay.build does not exist in tvmlab |  graphs of operators are not there yet: write them with te and topi",
-        "autotvm.task does not exist in tvmlab |"
-        "  tuning is not there yet: measure candidates with module.time_evaluator",
+        "auto_scheduler.SearchTask does not exist in tvmlab |"
+        "  tune.Task.of(C, [A, B, C], target) gives any expression a space that is searched",
         "relay.testing.resnet does not exist in tvmlab |"
         "  graphs of operators are not there yet: write them with te and topi",
     ]

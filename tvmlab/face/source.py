@@ -10,7 +10,8 @@ from types import FrameType
 from typing import Any
 
 _PACKAGE = __name__.split(".", 1)[0]
-LIBRARIES = (f"{_PACKAGE}.kernels.", f"{_PACKAGE}.topi.")  # whose schedules call their loops by their axes
+# whose schedules call their loops by their axes
+LIBRARIES = (f"{_PACKAGE}.kernels.", f"{_PACKAGE}.topi.", f"{_PACKAGE}.tune.generic")
 
 
 def caller() -> FrameType | None:

@@ -1,0 +1,94 @@
+"""The space of any expression: what its points are."""
+
+import pickle
+
+import pytest
+
+from tests.expressions import CASES, differing
+from tests.refusal import refused
+from tvmlab import te, tune
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_points_are_legal_or_say_why_and_compute_the_same(name):
+    right, why = differing(name, "interp", 10)
+    assert right >= 5, why
+
+
+def declare(n=64, m=64, l=64):
+    A, B = te.placeholder((n, l), name="A"), te.placeholder((l, m), name="B")
+    k = te.reduce_axis((0, l), name="k")
+    C = te.compute((n, m), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    return [A, B, C]
+
+
+def point(task, **values):
+    """The point with these candidates, the first ones elsewhere. `i=[-1, 2, 4]` is of the choice C.i."""
+    saved = [[n, knob.kind, knob[0].value] for n, knob in task.space.space_map.items()]
+    for entry in saved:
+        entry[2] = values.get(entry[0].removeprefix("C."), entry[2])
+    return task.space.from_json_config(saved)
+
+
+def test_the_choices_of_a_matmul():
+    args = declare()
+    task = tune.Task.of(args[-1], args, "llvm")
+    assert task.space.names == ["C.i", "C.j", "C.k", "C.order", "C.cache", "C.parallel", "C.swap", "C.unroll",
+                                "C.vectorize"]  # fmt: skip
+    assert task.flop == 2.0 * 64**3 and task.workload[:2] == ("generic", "C: float32[64, 64]")
+    again = tune.Task.of(declare()[-1], declare(), "llvm")
+    other = tune.Task.of(declare(32)[-1], declare(32), "llvm")
+    assert (again.space.hash, other.space.hash == task.space.hash) == (task.space.hash, False)
+
+
+def test_a_hand_schedule_is_one_of_its_points(golden):
+    args = declare()
+    task = tune.Task.of(args[-1], args, "llvm")
+    config = point(task, i=[-1, 1, 4], j=[-1, 1, 16], k=[-1, 1], order="S0 S1 R0 R1 S2", parallel=1, unroll=8)
+    assert task.instantiate(config)[0].to_code() == golden
+
+
+def test_a_cached_tile_in_a_fused_parallel_loop(golden):
+    args = declare()
+    D = te.compute((64, 64), lambda i, j: te.tanh(args[2][i, j]), name="D")
+    args = [*args[:2], D]
+    task = tune.Task.of(D, args, "llvm")
+    config = point(task, place="tile", **{"D.i": [-1, 1, 8], "D.j": [-1, 1, 16], "j": [-1, 1, 8], "D.parallel": 2})
+    assert task.instantiate(config)[0].to_code() == golden
+
+
+def test_what_a_person_scheduled_stays():
+    args = declare()
+    D = te.compute((64, 64), lambda i, j: args[2][i, j] + 1.0, name="D")
+    s = te.create_schedule(D.op)
+    s[D].split(D.op.axis[0], 8)
+    task = tune.Task.of(s, [*args[:2], D], "llvm")
+    assert all(name.startswith("C.") for name in task.space.names) and "C.place" not in task.space.names
+    made, _ = task.instantiate(task.space.get(task.space.range_length // 2))
+    assert made.trace.prefix(1).to_code() == s.to_code() and len(s.trace) == 1
+
+
+def test_a_task_travels():
+    args = declare()
+    task = tune.Task.of(args[-1], args, "llvm")
+    again = pickle.loads(pickle.dumps(task))
+    assert again == task and again.space.hash == task.space.hash
+    number = task.space.range_length // 3
+    code = [t.instantiate(t.space.get(number))[0].to_code() for t in (task, again)]
+    assert code[0] == code[1]
+
+
+def test_what_cannot_be():
+    args = declare()
+    task = tune.Task.of(args[-1], args, "llvm")
+    config = point(task, i=[-1, 1, 64], j=[-1, 1, 64])
+    assert refused(ValueError, lambda: task.instantiate(config)) == "the inner tile of C has more than 1024 elements"
+    assert refused(RuntimeError, lambda: tune.Task.of(args[-1], args, "cuda")).startswith(
+        "the space of any expression is for processors, not for cuda"
+    )
+
+
+def test_what_has_no_operations_is_measured_by_its_elements():
+    A = te.placeholder((8, 4), name="A")
+    B = te.compute((4, 8), lambda i, j: A[j, i], name="B")
+    assert tune.Task.of(B, [A, B], "llvm").flop == 32.0

@@ -1,0 +1,424 @@
+"""A space for any expression: no template is needed.
+
+    task = Task.of(C, [A, B, C], "llvm");  s, args = task.instantiate(task.space.get(7))
+
+Each stage that nobody has scheduled yet gets its choices, named by the stage: `C.place`, `C.i`, `C.k`, `C.order` ...
+
+    for i, j in tiles of tiles: S0 S1 S2              S: the loops over the result, R: over what is summed, in levels,
+        for k in blocks: R0 R1                        R before S1, between or after S2, as the order says
+            C[i, j] += ...
+
+The stages are placed from the outputs backwards: at the root, inside a loop of the stage that reads them, or inlined.
+An order of stages that cannot be is an InstantiationError that says why. What a person has scheduled stays as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+from ..core.error import ScheduleError
+from ..core.node import IterVar, Load
+from ..core.text import show
+from ..core.walk import constant, walk
+from ..expr.tensor import ComputeOp, Operation, Tensor
+from ..face.handle import Schedule
+from ..lowering.bounds import Bounds
+from ..lowering.normalise import normalise
+from ..lowering.obligations import of_bounds
+from ..schedule.state import PLAIN, Stage, State
+from ..schedule.trace import Trace, operations
+from ..target.base import Target
+from .dispatch import get_config
+from .flop import compute_flop
+from .task import Task
+
+ORDERS = ("S0 S1 R0 R1 S2", "S0 R0 S1 R1 S2", "S0 S1 R0 S2 R1", "S0 R0 R1 S1 S2")
+PLACES = ("first", "tile", "inner", "block")  # loops of the reader: S0's first, S0's last, S1's last, R0's last
+LONGEST = 64  # iterations of an inner loop
+CODE = 1024  # innermost iterations that are written out or kept in registers, at most
+
+
+def task_of(outputs: Any, args: Sequence[Any], target: Any = None) -> Task:
+    """The task of tensors, operations or a schedule. `args`: what the function takes."""
+    trace = outputs.trace if isinstance(outputs, Schedule) else Trace(operations("Task.of", outputs))
+    return GenericTask(trace, tuple(args), target)
+
+
+class GenericTask(Task):
+    """Without a template. Its workload names the outputs, and a hash of the expressions and steps."""
+
+    def __init__(self, trace: Trace, args: Sequence[Any], target: Any = None) -> None:
+        self.trace, self.tensors = trace, tuple(args)
+        self.target = Target(target or Target.current() or "llvm")
+        if self.target.kind.threads and self.target.name != "interp":
+            raise ScheduleError(
+                "generic-gpu", f"the space of any expression is for processors, not for {self.target.name}",
+                hint="write a template, or take the default schedule: s.default()",
+            )  # fmt: skip
+        made = [f"{t.name}: {t.dtype}[{', '.join(map(show, t.shape))}]" for op in trace.outputs for t in op.outputs]
+        super().__init__("generic", [", ".join(made), _hash(trace.to_json())], self.target)
+        self.func = Generic(trace, self.tensors)
+
+    def __reduce__(self) -> Any:
+        state = self.trace.state
+        places = [(state.stage_of(a).index, a.value_index) for a in self.tensors]
+        return _restored, (self.trace.to_json(), places, str(self.target))
+
+
+def _restored(text: str, places: Sequence[tuple[int, int]], target: str) -> GenericTask:
+    trace = Trace.from_json(text)
+    args = [trace.state.stages[i].op.outputs[k] for i, k in places]
+    return GenericTask(trace, args, target)
+
+
+def _hash(text: str) -> str:
+    """Of the expressions and steps, whatever the names and places of the steps."""
+    data = json.loads(text)
+    steps = [{k: v for k, v in step.items() if k not in ("names", "where")} for step in data["steps"]]
+    return hashlib.sha256(json.dumps([data["table"], steps]).encode()).hexdigest()[:12]
+
+
+# ---------------------------------------------------------------- the choices
+
+
+@dataclass(eq=False)
+class Piece:
+    """A stage nobody has scheduled. `levels` of tiles over the result; `inline`: may it be; `kept`: must it be whole?
+
+    `always`: it is inlined whatever the configuration, since nothing is computed twice for that.
+    """
+
+    op: ComputeOp
+    name: str
+    kept: bool
+    inline: bool
+    levels: int
+    readers: list[Operation]
+    always: bool = False
+    # what a configuration makes of it
+    loops: dict[str, IterVar] = field(default_factory=dict)  # a place -> the loop
+    home: Piece | None = None  # the stage whose loops run it
+    place: str = "root"
+
+    @property
+    def folds(self) -> bool:
+        return bool(self.op.reduce_axis)
+
+
+class Generic:
+    """The template of a task without one."""
+
+    name, code_hash = "generic", None
+
+    def __init__(self, trace: Trace, tensors: Sequence[Tensor]) -> None:
+        self.trace, self.tensors = trace, tensors
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(*args)
+
+    def function(self, *_: Any) -> tuple[Schedule, list[Any]]:
+        """The schedule of the configuration in force."""
+        cfg = get_config()
+        s = Schedule(self.trace)
+        pieces = plan(self.trace.state, self.tensors)
+        for p in pieces:
+            define(cfg, p)
+        if not cfg.flop:
+            cfg.add_flop(work(s))
+        made = Builder(cfg, s, pieces)
+        for p in reversed(pieces):
+            made.build(p)
+        found = of_bounds(Bounds(normalise(s.state)))
+        if found:
+            raise found[0]
+        return s, list(self.tensors)
+
+
+def plan(state: State, tensors: Sequence[Tensor]) -> list[Piece]:
+    """The stages to schedule, producers first."""
+    given = {state.stage_of(t).index for t in tensors if t.op in state.alias}
+    free = {s.index: s for s in state.in_order if _free(s)}
+    names: dict[str, int] = {}
+    pieces = []
+    for s in free.values():
+        op = s.op
+        assert isinstance(op, ComputeOp)
+        count = names[op.name] = names.get(op.name, 0) + 1
+        kept = s.is_output or s.index in given
+        readers = state.consumers(op)
+        known = not kept and all(r.index in free for r in readers)
+        deep = bool(op.reduce_axis) or any(state.stage_of(t).index in free for t in op.inputs)
+        inline = known and not op.reduce_axis and op.num_outputs == 1
+        name = op.name if count == 1 else f"{op.name}#{count}"
+        read_by = [r.op for r in readers]
+        always = inline and _read_once(op, read_by)
+        pieces.append(Piece(op, name, not known, inline, 3 if deep and not inline else 2, read_by, always))
+    return pieces
+
+
+def _read_once(op: ComputeOp, readers: Sequence[Operation]) -> bool:
+    """Does one stage read it, as many elements as there are, each at one place of its expression?"""
+    if len(readers) != 1 or not isinstance(readers[0], ComputeOp) or readers[0].reduce_axis:
+        return False
+    reader, out = readers[0], op.outputs[0]
+    places = sum(isinstance(x, Load) and x.buffer is out for b in reader.body for x in walk(b))
+    sizes = [[constant(n) or 0 for n in t.shape] for t in (out, reader.outputs[0])]
+    return places == 1 and prod(sizes[0]) == prod(sizes[1]) > 0
+
+
+def _free(s: Stage) -> bool:
+    """Has nobody said anything of the stage's loops or its place?"""
+    plain = not s.relations and s.attach.kind == "root" and s.group is None and not s.scope
+    return plain and type(s.op) is ComputeOp and all(m is PLAIN for m in s.marks.values()) and s.leaves == s.root_axes
+
+
+def define(cfg: Any, p: Piece) -> None:
+    """The choices of one stage; the first candidate of each makes plain code. One that may be inlined gets few."""
+    if p.always:
+        return
+    if not p.kept:
+        places = PLACES if any(isinstance(r, ComputeOp) and r.reduce_axis for r in p.readers) else PLACES[:3]
+        cfg.define_knob(f"{p.name}.place", [*["inline"] * p.inline, "root", *places])
+    for a in p.op.axis[-1:] if p.inline else p.op.axis:
+        _split(cfg, p, a, p.levels)
+    for a in p.op.reduce_axis:
+        _split(cfg, p, a, 2)
+    if p.folds:
+        cfg.define_knob(f"{p.name}.order", list(ORDERS))
+        cfg.define_knob(f"{p.name}.cache", [0, 1])
+    cfg.define_knob(f"{p.name}.parallel", list(range(min(len(p.op.axis), 3) + 1)))
+    if p.inline:
+        return
+    if len(p.op.axis) > 1:
+        cfg.define_knob(f"{p.name}.swap", [0, 1])
+    cfg.define_knob(f"{p.name}.unroll", [0, 8, 64])
+    if p.op.axis:
+        cfg.define_knob(f"{p.name}.vectorize", [1, 0])
+
+
+def _split(cfg: Any, p: Piece, a: IterVar, parts: int) -> None:
+    n = constant(a.extent)
+    name = f"{p.name}.{a.name}"
+    if n is not None and n > 0:
+        cfg.define_split(name, a, policy="verbose", num_outputs=parts, max_factor=LONGEST)
+        return
+    few = [[-1, *[1] * (parts - 2), f] for f in (1, 4, 8, 16, 32)]  # its length is known when it is called, or is 0
+    cfg.define_split(name, a, policy="candidate", num_outputs=parts, candidate=few)
+
+
+def work(s: Schedule) -> float:
+    """The operations; of what has none (a copy), or cannot be counted, the elements that are written."""
+    try:
+        return float(compute_flop(s))
+    except RuntimeError:
+        shapes = [[constant(n) or 1 for n in t.shape] for op in s.outputs for t in op.outputs]
+        return float(sum(map(prod, shapes)))
+
+
+# ---------------------------------------------------------------- a configuration
+
+
+Group = list[tuple[IterVar, int]]  # loops, each with its length (0: not a number)
+
+
+def lengths_of(n: int, size: Sequence[int]) -> list[int]:
+    """The lengths of a split of n (0: not known), the first one too."""
+    return [-(-n // prod(size[1:])), *size[1:]]
+
+
+class Builder:
+    """The steps of one configuration. Readers are built before what they read."""
+
+    def __init__(self, cfg: Any, s: Schedule, pieces: Sequence[Piece]) -> None:
+        self.cfg, self.s = cfg, s
+        self.of: dict[Operation, Piece] = {p.op: p for p in pieces}
+
+    def chosen(self, p: Piece, what: str, default: Any = None) -> Any:
+        name = f"{p.name}.{what}"
+        return self.cfg[name].val if name in self.cfg else default
+
+    def build(self, p: Piece) -> None:
+        p.place = self.chosen(p, "place", "inline" if p.always else "root")
+        if p.place == "inline":
+            self.s[p.op].compute_inline()
+            return
+        if p.place == "root":
+            self.root(p)
+            return
+        p.home = self.reader_of(p)
+        p.place = self.within(p)
+        axis = self.loop_for(p)
+        if axis is None:  # its reader's loops would run once
+            p.home = None
+            self.root(p)
+            return
+        self.s[p.op].compute_at(self.s[_stage_of_loop(self.s.state, axis)], axis)
+        self.inner(p, p.op, p.op)
+
+    def loop_for(self, p: Piece) -> IterVar | None:
+        """The loop at its place, or the next one further out that there is."""
+        assert p.home is not None
+        readers = self.readers(p)
+        if p.place == "block" and len(readers) == 1 and "block" in readers[0].loops:
+            return readers[0].loops["block"]
+        for place in reversed(PLACES[: PLACES.index(p.place) + 1]):
+            if place in p.home.loops:
+                return p.home.loops[place]
+        return None
+
+    def reader_of(self, p: Piece) -> Piece:
+        """The stage at the root whose loops run all that reads `p`."""
+        homes = {h: None for r in self.readers(p) for h in [r.home or r]}
+        if len(homes) == 1:
+            return next(iter(homes))
+        names = ", ".join(h.name for h in homes)
+        raise ScheduleError(
+            "generic-many-readers", f"{p.name} cannot be computed inside one of its readers: there are several, {names}"
+        )
+
+    def readers(self, p: Piece) -> list[Piece]:
+        """Those that read it once what is inlined is."""
+        found: dict[Piece, None] = {}
+        for op in p.readers:
+            r = self.of[op]
+            found.update(dict.fromkeys(self.readers(r) if r.place == "inline" else [r]))
+        return list(found)
+
+    def within(self, p: Piece) -> str:
+        """The place asked for, or further out: no loop further in than the places of all its readers."""
+        limits = [PLACES.index(r.place) for r in self.readers(p) if r.home is not None]
+        return PLACES[min([PLACES.index(p.place), *limits])]
+
+    # ------------------------------------------------------------ loops
+
+    def root(self, p: Piece) -> None:
+        """A nest of its own: tiles of tiles; with a cache, the sums are made in one that a tile fills."""
+        core = None
+        if p.folds and self.chosen(p, "cache") and self.tiled(p):
+            outputs = list(p.op.outputs)
+            made = self.s.cache_write(outputs if len(outputs) > 1 else outputs[0], "local")
+            core = (made[0] if isinstance(made, list) else made).op
+        stage = self.s[p.op]
+        whole = core is None and p.folds
+        levels = self.spatial(p, stage)
+        folded = self.folded(p, p.op) if whole else [[], []]
+        nest = self.ordered(p, levels, folded)
+        _reorder(stage, nest)
+        self.finish(p, p.op, levels, folded)
+        self.in_parallel(p, levels)
+        around = levels[0] + (levels[1] if len(levels) > 2 else [])
+        named = {"first": levels[0][:1], "tile": levels[0], "inner": around}
+        p.loops = {k: v[-1][0] for k, v in named.items() if v}
+        if whole and folded[0]:
+            p.loops["block"] = folded[0][-1][0]
+        if core is not None:
+            self.s[core].compute_at(stage, p.loops["inner"])
+            self.inner(p, p.op, core)
+
+    def tiled(self, p: Piece) -> bool:
+        """Does any loop run around the innermost tile?"""
+        lengths = [lengths_of(constant(a.extent) or 0, self.size(p, a)) for a in p.op.axis]
+        return any(n != 1 for own in lengths for n in own[:-1])
+
+    def spatial(self, p: Piece, stage: Any) -> list[Group]:
+        """The loops over the result, level by level."""
+        levels: list[Group] = [[] for _ in range(p.levels)]
+        for own, axis in zip(p.op.axis, stage.op.axis, strict=True):
+            self.cut(stage, axis, constant(axis.extent) or 0, self.size(p, own), levels)
+        if self.chosen(p, "swap"):
+            levels[0] = levels[0][::-1]
+        return levels
+
+    def size(self, p: Piece, axis: IterVar) -> list[int]:
+        """How an axis is cut; an axis without a choice gives one loop of the outermost level."""
+        name = f"{p.name}.{axis.name}"
+        return list(self.cfg[name].size) if name in self.cfg else [-1]
+
+    def cut(self, stage: Any, axis: IterVar, n: int, size: Sequence[int], levels: Sequence[Group]) -> None:
+        """Split as said, into loops for the levels; where a loop would run once there is none."""
+        lengths = lengths_of(n, size)
+        real = [k for k, length in enumerate(lengths) if length != 1] or [0]
+        for k, after in pairwise(real):
+            outer, axis = stage.split(axis, factor=prod(lengths[after:]))
+            levels[k].append((outer, lengths[k]))
+        levels[real[-1]].append((axis, lengths[real[-1]]))
+
+    def folded(self, p: Piece, op: Operation) -> list[Group]:
+        """The loops over what is summed, in two levels."""
+        found: list[Group] = [[], []]
+        stage = self.s[op]
+        for own, axis in zip(p.op.reduce_axis, stage.op.reduce_axis, strict=True):
+            self.cut(stage, axis, constant(axis.extent) or 0, self.size(p, own), found)
+        return found
+
+    def ordered(self, p: Piece, spatial: Sequence[Group], folded: Sequence[Group]) -> Group:
+        """S0 R0 S1 ... as the order says."""
+        if not any(folded):
+            return [loop for level in spatial for loop in level]
+        words = self.chosen(p, "order").split()
+        groups = {f"R{k}": g for k, g in enumerate(folded)}
+        groups.update({f"S{k + 3 - len(spatial)}": g for k, g in enumerate(spatial)})
+        return [loop for word in words for loop in groups.get(word, ())]
+
+    def inner(self, p: Piece, op: Operation, core: Operation) -> None:
+        """The loops of a stage that is computed inside another: one level of tiles."""
+        stage = self.s[core]
+        outer: Group = []
+        tile: Group = []
+        for own, axis in zip(p.op.axis, stage.op.axis, strict=True):
+            self.cut(stage, axis, 0, [-1, *self.size(p, own)[1:][-1:]], [outer, tile])
+        folded = self.folded(p, core) if p.folds else [[], []]
+        nest = self.ordered(p, [outer, tile], folded)
+        _reorder(stage, nest)
+        self.finish(p, core, [outer, tile], folded)
+        if folded[0]:
+            p.loops["block"] = folded[0][-1][0]
+
+    def finish(self, p: Piece, op: Operation, levels: Sequence[Group], folded: Sequence[Group]) -> None:
+        """The innermost loops: the last one in vectors, others written out."""
+        stage, last = self.s[op], levels[-1]
+        if prod(n or 1 for _, n in last) > CODE:
+            raise ScheduleError("generic-tile", f"the inner tile of {p.name} has more than {CODE} elements")
+        lanes = last[-1] if last and self.chosen(p, "vectorize", 1) and last[-1][1] > 1 else None
+        innermost = not folded[1] or not self.chosen(p, "order").endswith("R1")
+        if lanes is not None and innermost:
+            stage.vectorize(lanes[0])
+        limit, count = self.chosen(p, "unroll", 0), 1
+        rest = [loop for loop in last if loop is not lanes or not innermost]
+        order = [*folded[1], *rest] if innermost else [*rest, *folded[1]]
+        for a, n in reversed(order):
+            count *= n
+            if not 0 < count <= limit:
+                break
+            if n > 1:
+                stage.unroll(a)
+
+    def in_parallel(self, p: Piece, levels: list[Group]) -> None:
+        """The outermost loops as one, shared out to the processors."""
+        count = min(self.chosen(p, "parallel", 0), len(levels[0]))
+        if not count:
+            return
+        stage = self.s[p.op]
+        outer = [a for a, _ in levels[0][:count]]
+        fused = stage.fuse(*outer) if count > 1 else outer[0]
+        levels[0] = [(fused, 0), *levels[0][count:]]
+        stage.parallel(fused)
+
+
+def _reorder(stage: Any, nest: Group) -> None:
+    """The loops in this order, if they are not."""
+    order = [a for a, _ in nest]
+    if any(a is not b for a, b in zip(order, stage.leaf_iter_vars, strict=True)):
+        stage.reorder(*order)
+
+
+def _stage_of_loop(state: State, axis: IterVar) -> Operation:
+    owner = state.owner(axis)
+    assert owner is not None
+    return owner.op
