@@ -9,7 +9,7 @@ Several processes compile and check side by side; what is timed runs alone, if i
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -53,6 +53,20 @@ class Setup:
     seed: int = 0
     slower: float = 5.0
     jobs: int = 0
+
+    @classmethod
+    def of(cls, given: Setup | Mapping[str, Any] | None, target: str) -> Setup:
+        """A person's choices, for a target; refused is what cannot be."""
+        if isinstance(given, Setup):
+            made = replace(given, target=target)
+        else:
+            legal = list(cls.__dataclass_fields__)
+            for name in given or {}:
+                if name not in legal:
+                    raise LabError("option", f"a measurement has no option `{name}`", legal=legal)
+            made = cls(**{"target": target, **(given or {})})
+        made.options()
+        return made
 
     def options(self) -> Options:
         return Options(
@@ -160,7 +174,7 @@ class Measurer:
         if made["check"] == "wrong":
             return replace(found, outcome="wrong", phase="run", reason=_wrong(made))
         if self.setup.check and made["check"] != "ok":
-            found = replace(found, reason=made["worst"] or self._why_not_checked(p))
+            found = replace(found, reason=made["worst"] or p.why)
         first = made["first"]
         if best is not None and first is not None and first > self.setup.slower * best:
             why = f"one run took {first / best:.0f} times the best's time: not timed further"
@@ -193,31 +207,21 @@ class Measurer:
                 self.notes.append(f"results are {p.why}")
         p.knows = p.worker.pid
 
-    def _why_not_checked(self, p: _Process) -> str:
-        return p.why
-
     def _prepare(self, p: _Process, asked: Any, stop: threading.Event) -> dict[str, Any] | Measured:
         """Compile and check; the two have limits of their own."""
-        phase = ["compile"]
-        running = threading.Event()
+        s, ended = self.setup, _Either(stop)
+        with _Watch(s.compile_limit, lambda: p.worker.cancel(ended)) as watch:
 
-        def heard(said: Any) -> None:
-            if said.get("state") == "running":
-                phase[0] = "run"
-                running.set()
+            def heard(said: Any) -> None:
+                if said.get("state") == "running":
+                    watch.next("run", s.run_limit)
 
-        limit = self.setup.compile_limit + self.setup.run_limit
-        late = threading.Timer(self.setup.compile_limit, lambda: running.is_set() or p.worker.cancel(limited))
-        limited = _Either(stop)
-        late.daemon = True
-        late.start()
-        try:
-            o = self._run(p, "prepare", asked, stop=limited, limit=limit, progress=heard)
-        finally:
-            late.cancel()
+            limit = s.compile_limit + s.run_limit
+            o = self._run(p, "prepare", asked, stop=ended, limit=limit, progress=heard)
         if o.kind == "cancelled" and not stop.is_set():
-            o = Outcome("timeout", text=f"compiling had not ended after {self.setup.compile_limit:g} s")
-        return o.value if o.ok else self._failed(o, phase[0])
+            doing, limit = ("compiling", s.compile_limit) if watch.phase == "compile" else ("it", s.run_limit)
+            o = Outcome("timeout", text=f"{doing} was still running after {limit:g} s and was ended")
+        return o.value if o.ok else self._failed(o, watch.phase)
 
     def _failed(self, o: Outcome, phase: str) -> Measured:
         killed = o.kind == "crash" and (o.error or {}).get("signal") == "SIGKILL"
@@ -256,6 +260,30 @@ class _Either(threading.Event):
 
     def is_set(self) -> bool:
         return super().is_set() or self.other.is_set()
+
+
+class _Watch:
+    """Calls `late` when a phase takes longer than it may."""
+
+    def __init__(self, limit: float, late: Callable[[], Any]) -> None:
+        self.phase, self.late = "compile", late
+        self._timer = self._started(limit)
+
+    def next(self, phase: str, limit: float) -> None:
+        self._timer.cancel()
+        self.phase, self._timer = phase, self._started(limit)
+
+    def _started(self, limit: float) -> threading.Timer:
+        timer = threading.Timer(limit, self.late)
+        timer.daemon = True
+        timer.start()
+        return timer
+
+    def __enter__(self) -> _Watch:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._timer.cancel()
 
 
 @dataclass

@@ -9,6 +9,7 @@ A line that a crash cut short is passed over, and the next one begins a line of 
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -23,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from ..core.error import LabError
+from ..face.api import as_target
 from ..runtime import host
 from ..runtime.measure import BenchmarkResult
 from . import autolog
@@ -42,7 +44,8 @@ class Record:
 
     `outcome`: ok, instantiation, compile, wrong, crash, timeout, memory, lost; `reason`: one sentence; `phase`: compile
     or run. `times`: seconds per run, one mean per repeat of `number`; not `alone`: one run beside other work.
-    `predicted`: the score that the search expected. `kind`: `trial`, or `drift`: an earlier candidate timed again.
+    `threads`: 0 means all. `predicted`: the score that the search expected. `kind`: `trial`, or `drift`: an earlier
+    candidate timed again.
     """
 
     task: str
@@ -61,6 +64,7 @@ class Record:
     compile: float = 0.0
     check: str = ""
     flop: float = 0.0
+    threads: int = 0
     predicted: float | None = None
     search: str = ""
     kind: str = "trial"
@@ -198,11 +202,11 @@ def append(path: Path, records: Sequence[Record]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with _locked(path) as f:
         size = os.fstat(f).st_size
-        if size and os.pread(f, 1, size - 1) != b"\n":
+        if size and os.lseek(f, size - 1, os.SEEK_SET) >= 0 and os.read(f, 1) != b"\n":
             lines = b"\n" + lines  # a crash cut the last line short
         try:
             if _write(f, lines) != len(lines):
-                raise OSError(28, "No space left on device")
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError:
             with suppress(OSError):
                 os.ftruncate(f, size)
@@ -215,7 +219,7 @@ _write = os.write
 @contextmanager
 def _locked(path: Path) -> Iterator[int]:
     """The file, open for adding, and nobody else's until the end of the block."""
-    f = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
+    f = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with suppress(ImportError):  # Windows has no such lock; one write of a line is one there too
             import fcntl
@@ -232,15 +236,13 @@ def _locked(path: Path) -> Iterator[int]:
 
 def matching(records: Iterable[Record], task: Any, target: str = "") -> list[Record]:
     """The trials of a task: its name, arguments and target."""
-    name, args, wanted = task.name, plain(task.args), kind(target or str(task.target))
-    return [r for r in records
-            if r.kind == "trial" and r.task == name and plain(r.args) == args and kind(r.target) == wanted]  # fmt: skip
+    name, args, wanted = task.name, plain(task.args), usual(target or str(task.target))
+    mine = [r for r in records if r.kind == "trial" and r.task == name and plain(r.args) == args]
+    return [r for r in mine if usual(r.target) == wanted]
 
 
-def kind(target: str) -> str:
-    """A target without options that say nothing about speed: its name and processor."""
-    from ..face.api import as_target
-
+def usual(target: str) -> str:
+    """A target's text without options that say nothing here; as it is, where it is no target of ours."""
     try:
         return str(as_target(target))
     except LabError:
@@ -307,5 +309,3 @@ def export_autotvm(records: Iterable[Record], path: str | os.PathLike[str], vers
     """Write records as an AutoTVM log of format 0.1 or 0.2."""
     lines = [autolog.encode(asdict(r), r.seconds, version) for r in records if r.kind == "trial"]
     Path(path).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-
-

@@ -16,11 +16,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from ..core.error import CallError, LabError
+from ..core.error import CallError
 from ..runtime import host
 from . import records as recording
 from . import search as searches
 from .candidate import Candidate, Refused, candidate
+from .clock import Clock
 from .measure import Measured, Measurer, Setup
 from .records import Log, Record
 from .result import Drift, Progress, Result
@@ -58,7 +59,7 @@ class Session:
         self.seconds = seconds
         _need_amounts(trials, seconds, batch)
         self.target = str(target or task.target or "llvm")
-        self.setup = _setup(setup, self.target)
+        self.setup = Setup.of(setup, self.target)
         self.search = searches.get(search)(task, seed=seed) if isinstance(search, str) else search
         self.search_name = search if isinstance(search, str) else type(search).__module__.rsplit(".", 1)[-1]
         self.batch, self.on_trial = batch, on_trial
@@ -71,12 +72,12 @@ class Session:
         self._keys: dict[str, Record] = {}  # by fingerprint: what need not be measured again
         self._best: Record | None = None
         self._done = 0
-        self._refusals, self._lost = 0, 0
+        self._refusals = self._lost = 0
         self._read()
         self._state: State = "ready"
         self._changed = threading.Condition()
         self._halt = threading.Event()  # of the trials that run now: set, they end
-        self._clock = _Clock()
+        self._clock = Clock()
         self._thread: threading.Thread | None = None
         self._measurer: Measurer | None = None
         self._error: BaseException | None = None
@@ -127,11 +128,11 @@ class Session:
         self._cut()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Until it has ended. False if it has not by then. An error of the search is raised here."""
+        """Until it has ended. False if it has not by then. Raised: what went wrong before the first trial."""
         with self._changed:
             ended = self._changed.wait_for(lambda: self._state == "done", timeout)
-        if ended and self._error is not None:
-            raise self._error
+        if ended and self._error is not None and not self.records:
+            raise self._error  # else it is a note of the result
         return ended
 
     # ------------------------------------------------------------ looking
@@ -167,18 +168,24 @@ class Session:
         try:
             if not self._over():
                 self._measure_all()
-        except BaseException as e:
+        except Exception as e:  # of the search, which may be a person's
             self._error = e
+            self.notes.append(f"ended early: {type(e).__name__}: {e}")
         finally:
-            if self._measurer is not None:
-                self._measurer.close()
-                self.notes += dict.fromkeys(self._measurer.notes)
-            if self.log is not None:
-                self.log.flush()
-            with self._changed:
-                self._clock.rest()
-                self._state = "done"
-                self._changed.notify_all()
+            try:
+                self._tidy()
+            finally:
+                with self._changed:
+                    self._clock.rest()
+                    self._state = "done"
+                    self._changed.notify_all()
+
+    def _tidy(self) -> None:
+        if self._measurer is not None:
+            threading.Thread(target=self._measurer.close, daemon=True).start()  # a process may still be starting
+            self.notes += dict.fromkeys(self._measurer.notes)
+        if self.log is not None:
+            self.log.flush()
 
     def _measure_all(self) -> None:
         self._measurer = Measurer(self.setup)
@@ -191,16 +198,19 @@ class Session:
             while not self._over():
                 asked = self.search.propose(self._wanted())
                 if not asked:
-                    self.notes.append("every point of the space has been tried")
+                    tried = "every point of the space has been tried"
+                    self.notes.append(tried if self.records else "the space has no points")
                     break
                 self.search.tell(self._batch(asked))
+            if self._refusals >= REFUSALS:
+                common = self.discarded.most_common(1)
+                why = f", most often: {common[0][0]}" if common else ": the search proposes what is known"
+                self.notes.append(f"given up: {self._refusals} points in a row gave nothing to measure{why}")
         finally:
             for _ in runners:
                 self._todo.put(None)
-            if self._state == "stopping":
-                self._measurer.cancel(self._halt)
             for t in runners:
-                t.join()
+                t.join(GRACE if self._state == "stopping" else None)
 
     def _wanted(self) -> int:
         return self.batch if self.trials is None else max(1, min(self.batch, self.trials - self._done))
@@ -217,40 +227,38 @@ class Session:
     def _batch(self, asked: list[int]) -> list[tuple[int, float | None]]:
         """Measure points; their scores, in the order in which they were asked for."""
         assert self._measurer is not None
-        waiting, out, ahead = deque(asked), 0, len(self._measurer) + 1
-        scores: dict[int, float | None] = {}
-        twins: dict[int, str] = {}
-        running: set[str] = set()
-        while waiting or out:
+        b, ahead = _Batch(deque(asked)), len(self._measurer) + 1
+        while b.waiting or b.out:
             self._paused()
             if self._over():
-                waiting.clear()
-            if waiting and out < ahead:
-                index = waiting.popleft()
-                item = self._item(index, running, scores, twins)
-                if item is not None:
-                    running.add(item.candidate.key)
-                    self._todo.put(item)
-                    out += 1
-                continue
-            if not out:
-                break
-            done = self._next()
-            if done is None:
-                continue
-            out -= 1
-            item, measured = done
-            if item.drift:
-                self._drifted(measured)
-            elif measured.outcome != "cancelled":
-                scores[item.candidate.index] = self._measured(item, measured)
-                if self._due():
-                    self._todo.put(_Item(self._steady(), drift=True))
-                    out += 1
-        for index, key in twins.items():
-            if key in self._keys:
-                scores[index] = self._keys[key].score
-        return [(i, scores[i]) for i in asked if i in scores]
+                b.waiting.clear()
+            if b.waiting and b.out < ahead:
+                self._submit(b, b.waiting.popleft())
+            elif b.out:
+                self._collect(b)
+        b.scores.update({i: self._keys[key].score for i, key in b.twins.items() if key in self._keys})
+        return [(i, b.scores[i]) for i in asked if i in b.scores]
+
+    def _submit(self, b: _Batch, index: int) -> None:
+        item = self._item(b, index)
+        if item is not None:
+            b.running.add(item.candidate.key)
+            self._todo.put(item)
+            b.out += 1
+
+    def _collect(self, b: _Batch) -> None:
+        done = self._next()
+        if done is None:
+            return
+        b.out -= 1
+        item, measured = done
+        if item.drift:
+            self._drifted(measured)
+        elif measured.outcome != "cancelled":
+            b.scores[item.candidate.index] = self._measured(item, measured)
+            if self._due():
+                self._todo.put(_Item(self._steady(), drift=True))
+                b.out += 1
 
     def _next(self) -> tuple[_Item, Measured] | None:
         """What ended next; None if the time is up before."""
@@ -263,31 +271,28 @@ class Session:
                 return self._out.get()
             return None
 
-    def _item(
-        self, index: int, running: set[str], scores: dict[int, float | None], twins: dict[int, str]
-    ) -> _Item | None:
+    def _item(self, b: _Batch, index: int) -> _Item | None:
         """A point as something to measure; None if there is nothing to."""
         if index in self._known:
-            scores[index] = self._known[index].score
+            self._refusals += 1
+            b.scores[index] = self._known[index].score
             return None
         found = candidate(self.task, index, self.target)
         if isinstance(found, Refused):
             self._refused(found)
-            scores[index] = None
+            b.scores[index] = None
             return None
-        if found.key in self._keys or found.key in running:
+        if found.key in self._keys or found.key in b.running:
             self._discard("duplicate")
-            twins[index] = found.key
+            b.twins[index] = found.key
             return None
         self._refusals = 0
-        return _Item(found, predicted=self.search.predicted(index))
+        expected = self.search.predicted(index)
+        return _Item(found, None if expected is None else float(expected))
 
     def _discard(self, why: str) -> None:
         self.discarded[why] += 1
         self._refusals += 1
-        if self._refusals == REFUSALS:
-            common = self.discarded.most_common(1)[0][0]
-            self.notes.append(f"given up: {REFUSALS} points in a row could not be measured, most for: {common}")
 
     def _refused(self, found: Refused) -> None:
         self._discard(found.text)
@@ -300,6 +305,7 @@ class Session:
         made = self._record(
             c.index, c.config, trace=c.key, outcome=m.outcome, reason=m.reason, phase=m.phase, times=list(m.times),
             number=m.number, alone=m.alone, compile=m.compile, check=m.check, predicted=item.predicted,
+            threads=self.setup.threads,
         )  # fmt: skip
         self._lost = self._lost + 1 if m.outcome == "lost" else 0
         if m.outcome == "lost":
@@ -397,7 +403,6 @@ class Session:
         deadline = time.monotonic() + GRACE
         while time.monotonic() < deadline and measurer is not None and measurer.busy:
             time.sleep(0.01)
-        halt.set()
         if measurer is not None:
             measurer.cancel(halt)
 
@@ -411,11 +416,11 @@ class Session:
         self.notes += loaded.notes
         mine = recording.matching(loaded.records, self.task, self.target)
         same = [r for r in mine if r.space == str(self.task.space.hash)]
-        here = [r for r in same if r.machine == host.description()]
+        here = [r for r in same if r.machine == host.description() and r.threads == self.setup.threads]
         if len(same) < len(mine):
             self.notes.append(f"{len(mine) - len(same)} trials in the file are of another space, and are left alone")
-        if len(here) < len(same):
-            self.notes.append(f"{len(same) - len(here)} trials in the file are of another machine, and are left alone")
+        if other := len(same) - len(here):
+            self.notes.append(f"{other} trials in the file are of another machine or thread count, and are left alone")
         latest = {r.index: r for r in here if r.outcome != "lost"}
         for r in latest.values():
             self._know(r)
@@ -433,26 +438,14 @@ class _Item:
 
 
 @dataclass
-class _Clock:
-    """Seconds of work."""
+class _Batch:
+    """`out`: how many are being measured; `running`: their keys. `twins`: points with the same steps as another."""
 
-    before: float = 0.0
-    since: float | None = None
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def go(self) -> None:
-        with self._lock:
-            self.since = time.monotonic()
-
-    def rest(self) -> None:
-        with self._lock:
-            if self.since is not None:
-                self.before, self.since = self.before + time.monotonic() - self.since, None
-
-    @property
-    def seconds(self) -> float:
-        with self._lock:
-            return self.before + (0.0 if self.since is None else time.monotonic() - self.since)
+    waiting: deque[int]
+    out: int = 0
+    scores: dict[int, float | None] = field(default_factory=dict)
+    twins: dict[int, str] = field(default_factory=dict)
+    running: set[str] = field(default_factory=set)
 
 
 def run(
@@ -468,8 +461,9 @@ def run(
     setup: Setup | Mapping[str, Any] | None = None,
 ) -> Result:
     """Tune, and wait for the end; an interrupt ends it and gives what was found. The arguments are those of Session."""
-    session = Session(task, trials, seconds, search, seed, records, target, on_trial, batch, setup).start()
+    session = Session(task, trials, seconds, search, seed, records, target, on_trial, batch, setup)
     try:
+        session.start()
         while not session.wait(0.2):  # in steps: an interrupt is not heard inside a long wait everywhere
             pass
     except KeyboardInterrupt:
@@ -477,17 +471,6 @@ def run(
         session.notes.append("interrupted")
         session.wait()
     return session.result
-
-
-def _setup(given: Setup | Mapping[str, Any] | None, target: str) -> Setup:
-    if isinstance(given, Setup):
-        return replace(given, target=target)
-    try:
-        return Setup(**{"target": target, **(given or {})})
-    except TypeError:
-        legal = list(Setup.__dataclass_fields__)
-        unknown = next(k for k in given or {} if k not in legal)
-        raise LabError("option", f"a measurement has no option `{unknown}`", legal=legal) from None
 
 
 def _need_amounts(trials: Any, seconds: Any, batch: Any) -> None:
