@@ -130,7 +130,7 @@ class Result(Shown):
         lines.append(f"  {len(self.trials)} trials, {sum(r.ok for r in self.trials)} of them ok")
         failed = _reasons(self.trials)
         lines += [f"    {line}" for line in failed]
-        lines += [f"  {n} points not measured: {why}" for why, n in sorted(self.discarded.items(), key=lambda x: -x[1])]
+        lines += [f"  not measured, {n} times: {why}" for why, n in sorted(self.discarded.items(), key=lambda x: -x[1])]
         lines += [f"  {line}" for line in (str(self.drift), *self.notes) if line]
         return "\n".join(lines)
 

@@ -67,6 +67,7 @@ class Session:
         self.records: list[Record] = []  # of this task, also from the file
         self.discarded: Counter[str] = Counter()
         self.notes: list[str] = []
+        self.flop = self._flop()
         self.drift = Drift()
         self._known: dict[int, Record] = {}
         self._keys: dict[str, Record] = {}  # by fingerprint: what need not be measured again
@@ -287,7 +288,8 @@ class Session:
             b.twins[index] = found.key
             return None
         self._refusals = 0
-        expected = self.search.predicted(index)
+        predict = getattr(self.search, "predicted", None)
+        expected = None if predict is None else predict(index)
         return _Item(found, None if expected is None else float(expected))
 
     def _discard(self, why: str) -> None:
@@ -321,7 +323,7 @@ class Session:
         return recording.now(
             task=self.task.name, args=recording.plain(self.task.args), target=self.target,
             space=str(self.task.space.hash), index=index, config=recording.plain(entity),
-            flop=float(self.task.flop or 0), search=self.search_name, **values,
+            flop=self.flop, search=self.search_name, **values,
         )  # fmt: skip
 
     def _keep(self, record: Record) -> None:
@@ -407,6 +409,14 @@ class Session:
             measurer.cancel(halt)
 
     # ------------------------------------------------------------ before it begins
+
+    def _flop(self) -> float:
+        """The task's; 0 where it cannot say: scores are then runs per second."""
+        try:
+            return float(self.task.flop or 0)
+        except RuntimeError as e:
+            self.notes.append(f"speeds are not known, only times: {e}")
+            return 0.0
 
     def _read(self) -> None:
         """What the file has of this task: it is not measured again."""

@@ -158,7 +158,7 @@ def test_refusals_do_not_count_and_are_not_tried_again(path):
     result = tune.run(task, trials=10, records=path)
     assert len(result.trials) == 10 and all(r.index % 5 >= 3 for r in result.trials)
     assert result.discarded["ValueError: rows"] == len(result.records) - 10 > 0
-    assert "points not measured: ValueError: rows" in repr(result)
+    assert "times: ValueError: rows" in repr(result)
     task.made.clear()
     tune.run(task, trials=12, records=path)
     assert not {r.index for r in result.records} & set(task.made) or len(set(task.made)) == len(task.made)
@@ -239,6 +239,25 @@ def test_a_search_that_raises_loses_nothing():
         tune.run(matmul(), trials=10, search=search)
 
 
+def test_a_task_that_cannot_count_its_operations_and_a_search_that_expects_nothing():
+    class Silent(Task):
+        flop = property(lambda self: self.refused())
+
+        def refused(self):
+            raise RuntimeError("not an affine body")
+
+    class Plain:
+        propose, tell = (lambda self, n: [1, 2]), (lambda self, results: None)
+
+    task = object.__new__(Silent)
+    given = matmul()
+    for name in ("template", "space", "args", "name", "target", "made"):
+        object.__setattr__(task, name, getattr(given, name))
+    result = tune.run(task, trials=2, search=Plain())
+    assert len(result.records) == 2 and result.best.score == pytest.approx(1 / result.best.seconds)
+    assert "speeds are not known, only times: not an affine body" in result.notes
+
+
 def test_a_search_that_proposes_what_is_known_ends(path):
     search = Broken(matmul())
     search.propose = lambda n: [1, 2, 3]
@@ -315,7 +334,7 @@ def test_an_interrupt_keeps_everything(path, monkeypatch):
 def test_the_time_is_up():
     Played.wait = set(range(3, 160))
     result = tune.run(matmul(), seconds=0.2, search="grid")
-    assert [r.index for r in result.records] == [0, 1, 2] and result.progress.state == "done"
+    assert {r.index for r in result.records} <= {0, 1, 2} and result.progress.state == "done"
 
 
 def test_the_same_candidate_is_timed_again_and_drift_is_said(path):
