@@ -97,5 +97,11 @@ def forever(x: Any, y: Any) -> None:
         time.sleep(0.01)
 
 
-for f in (double_badly, crash, forever):
+def hoard(x: Any, y: Any) -> None:
+    held = []
+    while True:
+        held.append(np.empty(1 << 24, np.uint8))
+
+
+for f in (double_badly, crash, forever, hoard):
     packed.register(f"test.jobs.{f.__name__}", f, override=True)

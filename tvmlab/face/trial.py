@@ -249,29 +249,43 @@ def timed(
     budget: float,
     progress: Callable[[float], None] = lambda part: None,
     enough: float = float("inf"),
+    agree: float = 0.0,
+    before: Callable[[], Any] | None = None,
 ) -> tuple[list[float], int]:
     """Seconds per run, one mean per repeat of runs that last `at_least` seconds together. `clock(n)`: of `n` runs.
 
-    Fewer repeats where they do not fit into the budget (at least one), or where `FEW` have taken `enough` seconds.
+    Fewer repeats where they do not fit into the budget (at least one), where `FEW` have taken `enough` seconds, or
+    where that many have quartiles closer than the part `agree` of the median. `before`: what is done before each
+    repeat, off the clock; each is then one run.
     """
     start = time.perf_counter()
     first = clock(1)
-    number = max(1, min(1_000_000, int(at_least / max(first, 1e-9))))
+    number = _runs(at_least, first) if before is None else 1
     if number > 1:
-        again = clock(number) / number  # the first run finds caches cold
-        number = max(1, min(1_000_000, int(at_least / max(again, 1e-9))))
+        number = _runs(at_least, clock(number) / number)  # the first run finds caches cold
     times: list[float] = []
     said = start
     with measure.no_garbage_collection():
         for k in range(repeats):
             gone = time.perf_counter() - start
-            if times and gone > budget or len(times) >= FEW and gone > enough:
+            if times and gone > budget or len(times) >= FEW and (gone > enough or _agree(times, agree)):
                 break
+            if before is not None:
+                before()
             times.append(clock(number) / number)
             if time.perf_counter() - said > 0.1:
                 progress((k + 1) / repeats)
                 said = time.perf_counter()
     return times, number
+
+
+def _runs(at_least: float, one: float) -> int:
+    return max(1, min(1_000_000, int(at_least / max(one, 1e-9))))
+
+
+def _agree(times: list[float], part: float) -> bool:
+    result = measure.BenchmarkResult(tuple(times))
+    return part > 0 and result.iqr < part * result.median
 
 
 # ---------------------------------------------------------------- checking

@@ -1,9 +1,11 @@
-"""Tuning: templates, the spaces they open, and the search in them.
+"""Autotuning: templates, the spaces they open, and the search in them by measuring; everything measured is kept.
 
     @tune.template("matmul")
     def matmul(n): ...
-    task = tune.create("matmul", [512], "llvm");  task.space;  task.instantiate(task.space.get(7))
+    task = tune.create("matmul", [512], "llvm")
     task = tune.Task.of(C, [A, B, C], "llvm")          without a template, for any expression
+    result = tune.run(task, trials=200, records="matmul.jsonl")
+    result.table(); s, args = result.schedule()
 
 Names load on first use.
 """
@@ -13,6 +15,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+# public name -> the module here that defines it
 _WHERE = {
     name: f"{__name__}.{module}"
     for module, names in {
@@ -23,8 +26,14 @@ _WHERE = {
         "dispatch": "get_config DispatchContext ApplyConfig ApplyFixedConfig ApplyHistoryBest FallbackContext",
         "fallback": "FallbackConfigEntity",
         "flop": "compute_flop",
+        "session": "run Session",
+        "measure": "Setup Measurer Measured",
+        "candidate": "candidate Candidate Refused",
+        "result": "Result",
+        "records": "Record Log load best apply_best import_autotvm export_autotvm",
     }.items()
     for name in names.split()
+    if name != module
 }
 
 

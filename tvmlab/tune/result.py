@@ -1,0 +1,174 @@
+"""What a tuning session has found: the best as a schedule, every trial in a table, what is to be said of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..core.error import CallError
+from ..core.hooks import Shown
+from ..core.units import duration
+from .records import Log, Record, config_of
+
+DRIFTS = 0.1  # part by which the same candidate's time changes, from which on it is said
+CLOSE = 0.02  # of the best: not told apart
+
+
+@dataclass(frozen=True)
+class Drift:
+    """The same candidate timed again and again. `times`: (after so many trials, seconds)."""
+
+    record: Record | None = None
+    times: tuple[tuple[int, float], ...] = ()
+
+    @property
+    def change(self) -> float:
+        """The part by which its slowest time is above its fastest."""
+        found = [t for _, t in self.times] + ([self.record.seconds] if self.record and self.record.seconds else [])
+        return max(found) / min(found) - 1 if len(found) > 1 else 0.0
+
+    def __str__(self) -> str:
+        if self.record is None or self.record.seconds is None or not self.times:
+            return ""
+        first = duration(self.record.seconds)
+        later = ", ".join(f"{duration(t)} after {n}" for n, t in self.times[-4:])
+        words = "the machine drifts" if self.change > DRIFTS else "the machine is steady"
+        return f"{words}: the same candidate took {first}, then {later} trials ({self.change:+.0%})"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """`left`: seconds to go, as far as can be said. `best`: seconds."""
+
+    state: str
+    done: int
+    trials: int | None
+    seconds: float
+    limit: float | None
+    best: float | None
+    discarded: int
+
+    @property
+    def left(self) -> float | None:
+        guesses = [] if self.limit is None else [max(0.0, self.limit - self.seconds)]
+        if self.trials is not None and self.done:
+            guesses.append(max(0.0, self.seconds / self.done * (self.trials - self.done)))
+        return min(guesses, default=None)
+
+    def __str__(self) -> str:
+        of = "" if self.trials is None else f" of {self.trials}"
+        best = "" if self.best is None else f", best {duration(self.best)}"
+        left = "" if self.left is None or self.state == "done" else f", {duration(self.left)} left"
+        return f"{self.state}: {self.done}{of} trials{best}{left}"
+
+
+@dataclass(frozen=True)
+class Result(Shown):
+    """`records`: every trial. `discarded`: how many points gave nothing to measure, by reason. `notes`: sentences."""
+
+    task: Any
+    target: str
+    records: Sequence[Record]
+    discarded: Mapping[str, int] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    drift: Drift = field(default_factory=Drift)
+    progress: Progress | None = None
+
+    @property
+    def trials(self) -> list[Record]:
+        """Those that were measured, the fastest first, then those that failed."""
+        measured = [r for r in self.records if r.outcome != "instantiation"]
+        return sorted(measured, key=lambda r: (r.seconds is None, not r.alone, r.seconds or 0.0))
+
+    @property
+    def best(self) -> Record | None:
+        found = self.trials[:1]
+        return found[0] if found and found[0].seconds is not None else None
+
+    def schedule(self, record: Record | None = None) -> tuple[Any, Sequence[Any]]:
+        """(schedule, arguments) of the best trial, or of another, as ordinary steps."""
+        chosen = record or self.best
+        if chosen is None:
+            raise CallError("no-best", "no trial succeeded", where=_reasons(self.records))
+        made: tuple[Any, Sequence[Any]] = self.task.instantiate(config_of(self.task, chosen))
+        return made
+
+    def to_code(self, record: Record | None = None) -> str:
+        """The steps of the best trial (or of another) as code."""
+        chosen = record or self.best
+        steps = self.schedule(chosen)[0].to_code()
+        assert chosen is not None
+        knobs = ", ".join(f"{name} = {value}" for name, _, value in chosen.config)
+        time = "" if chosen.seconds is None else f": {duration(chosen.seconds)}{_speed(chosen)}"
+        return f"# {chosen.task}{tuple(chosen.args)} for {chosen.target}{time}\n# {knobs}\n{steps}"
+
+    def table(self, most: int | None = None) -> Table:
+        """Every trial, the fastest first; at most so many."""
+        return Table(self.trials[:most])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Add all records to a file."""
+        log = Log(path)
+        log.pending = list(self.records)
+        if not log.flush():
+            raise OSError(log.trouble)
+
+    @property
+    def summary(self) -> str:
+        """One sentence about the best."""
+        best = self.best
+        if best is None:
+            return "no trial succeeded"
+        close = [r for r in self.trials[1:] if r.alone and r.seconds and r.seconds < (1 + CLOSE) * (best.seconds or 0)]
+        also = f"; {len(close)} more within {CLOSE:.0%}" if close else ""
+        return f"best {duration(best.seconds or 0)}{_speed(best)}{_spread(best)}, point {best.index}{also}"
+
+    def __repr__(self) -> str:
+        lines = [f"{self.task.name}{tuple(self.task.args)} for {self.target}: {self.summary}"]
+        lines.append(f"  {len(self.trials)} trials, {sum(r.ok for r in self.trials)} of them ok")
+        failed = _reasons(self.trials)
+        lines += [f"    {line}" for line in failed]
+        lines += [f"  not measured, {n} times: {why}" for why, n in sorted(self.discarded.items(), key=lambda x: -x[1])]
+        lines += [f"  {line}" for line in (str(self.drift), *self.notes) if line]
+        return "\n".join(lines)
+
+
+class Table(list[Record], Shown):
+    """Trials, printed as a table."""
+
+    def __repr__(self) -> str:
+        if not self:
+            return "no trials"
+        knobs = [str(k[0]) for k in self[0].config]
+        rows = [("", "time", "spread", "GFLOP/s", "point", *knobs, "")]
+        rows += [_row(n, r, len(knobs)) for n, r in enumerate(self, 1)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        return "\n".join(lines)
+
+
+def _row(n: int, r: Record, knobs: int) -> tuple[str, ...]:
+    time = duration(r.seconds) if r.seconds is not None else r.outcome
+    spread = f"{r.spread:.1%}" if r.alone and r.spread is not None and len(r.times) > 1 else ""
+    speed = f"{r.score:.1f}" if r.flop and r.score else ""
+    values = [str(k[2]).replace(" ", "") for k in r.config]
+    return (str(n), time, spread, speed, str(r.index), *(values + [""] * knobs)[:knobs], r.reason)
+
+
+def _speed(r: Record) -> str:
+    return f", {r.score:.1f} GFLOP/s" if r.flop and r.score else ""
+
+
+def _spread(r: Record) -> str:
+    return f" (IQR {r.spread:.1%})" if r.spread is not None and len(r.times) > 1 else ""
+
+
+def _reasons(records: Sequence[Record]) -> list[str]:
+    """The failures: how many of each kind, and the first one's reason."""
+    found: dict[str, list[Record]] = {}
+    for r in records:
+        if not r.ok:
+            found.setdefault(r.outcome, []).append(r)
+    return [f"{len(rs)} {kind}: {rs[0].reason}" for kind, rs in found.items()]

@@ -1,0 +1,491 @@
+"""A tuning session: a search proposes, candidates are measured in other processes, everything is written down.
+
+    result = tune.run(task, trials=200, records="matmul.jsonl")          waits; an interrupt ends it, nothing is lost
+    session = tune.Session(task, trials=200); session.start()            goes on in the background
+    session.pause(); session.resume(); session.stop(); session.wait()
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from ..core.error import CallError
+from ..runtime import host
+from . import records as recording
+from . import search as searches
+from .candidate import Candidate, Refused, candidate
+from .clock import Clock
+from .measure import Measured, Measurer, Setup
+from .records import Log, Record
+from .result import Drift, Progress, Result
+
+State = Literal["ready", "running", "paused", "stopping", "done"]
+OnTrial = Callable[[Record], Any]
+USUAL_TRIALS = 64
+GRACE = 0.15  # seconds that a trial which runs may go on after a pause or a stop
+REFUSALS = 1000  # points in a row that gave nothing to measure, after which a session gives up
+LOST = 3  # trials in a row for which there was no process, after which it does too
+DRIFT_EVERY = 24  # trials between two timings of the same candidate
+
+
+class Session:
+    """`trials`: measured in all, those in the file included; `seconds`: of work, pauses not counted. `search`: a name
+    (`random`, `grid`, `genetic`) or a search. `records`: a file that is read first, and added to. `setup`: how to
+    measure (a Setup, or its fields as a mapping). `on_trial(record)`: called in the session's thread.
+    """
+
+    def __init__(
+        self,
+        task: Any,
+        trials: int | None = None,
+        seconds: float | None = None,
+        search: Any = "random",
+        seed: int = 0,
+        records: str | os.PathLike[str] | None = None,
+        target: Any = None,
+        on_trial: OnTrial | None = None,
+        batch: int = 16,
+        setup: Setup | Mapping[str, Any] | None = None,
+    ) -> None:
+        self.task = task
+        self.trials = trials if trials is not None or seconds is not None else USUAL_TRIALS
+        self.seconds = seconds
+        _need_amounts(trials, seconds, batch)
+        self.target = str(target or task.target or "llvm")
+        self.setup = Setup.of(setup, self.target)
+        self.search = searches.get(search)(task, seed=seed) if isinstance(search, str) else search
+        self.search_name = search if isinstance(search, str) else type(search).__module__.rsplit(".", 1)[-1]
+        self.batch, self.on_trial = batch, on_trial
+        self.log = None if records is None else Log(records)
+        self.records: list[Record] = []  # of this task, also from the file
+        self.discarded: Counter[str] = Counter()
+        self.notes: list[str] = []
+        self.flop = self._flop()
+        self.drift = Drift()
+        self._known: dict[int, Record] = {}
+        self._keys: dict[str, Record] = {}  # by fingerprint: what need not be measured again
+        self._best: Record | None = None
+        self._done = 0
+        self._refusals = self._lost = 0
+        self._read()
+        self._state: State = "ready"
+        self._changed = threading.Condition()
+        self._halt = threading.Event()  # of the trials that run now: set, they end
+        self._clock = Clock()
+        self._thread: threading.Thread | None = None
+        self._measurer: Measurer | None = None
+        self._error: BaseException | None = None
+        self._todo: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
+        self._out: queue.SimpleQueue[tuple[_Item, Measured]] = queue.SimpleQueue()
+
+    # ------------------------------------------------------------ acting
+
+    def start(self) -> Session:
+        """Begin, in the background."""
+        with self._changed:
+            if self._state != "ready":
+                raise CallError("started", f"this session is {self._state}", hint="make another one: tune.Session(...)")
+            self._state = "running"
+            self._clock.go()
+        self._thread = threading.Thread(target=self._work, name="tvmlab tuning", daemon=True)
+        self._thread.start()
+        return self
+
+    def pause(self) -> None:
+        """Nothing runs from now on, until `resume`; a trial that is cut off is made again then."""
+        with self._changed:
+            if self._state != "running":
+                return
+            self._state = "paused"
+            self._clock.rest()
+            self._changed.notify_all()
+        self._cut()
+
+    def resume(self) -> None:
+        with self._changed:
+            if self._state != "paused":
+                return
+            self._state, self._halt = "running", threading.Event()
+            self._clock.go()
+            self._changed.notify_all()
+
+    def stop(self) -> None:
+        """End it; what has been measured stays. A trial that runs is given up."""
+        with self._changed:
+            if self._state == "ready":
+                self._state = "done"
+            if self._state in ("done", "stopping"):
+                return
+            self._state = "stopping"
+            self._clock.rest()
+            self._changed.notify_all()
+        self._cut()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Until it has ended. False if it has not by then. Raised: what went wrong before the first trial."""
+        with self._changed:
+            ended = self._changed.wait_for(lambda: self._state == "done", timeout)
+        if ended and self._error is not None and not self.records:
+            raise self._error  # else it is a note of the result
+        return ended
+
+    # ------------------------------------------------------------ looking
+
+    @property
+    def state(self) -> State:
+        return self._state
+
+    @property
+    def progress(self) -> Progress:
+        best = self._best
+        return Progress(
+            self._state, self._done, self.trials, self._clock.seconds, self.seconds,
+            best.seconds if best is not None else None, sum(self.discarded.values()),
+        )  # fmt: skip
+
+    @property
+    def result(self) -> Result:
+        """What there is so far."""
+        notes = [*self.notes, *self._troubles()]
+        return Result(self.task, self.target, tuple(self.records), dict(self.discarded), tuple(notes), self.drift,
+                      self.progress)  # fmt: skip
+
+    def _troubles(self) -> list[str]:
+        if self.log is None or not self.log.trouble:
+            return []
+        count = len(self.log.pending)
+        return [f"{self.log.trouble}: the last {count} records are in memory only, `result.save(path)` writes them"]
+
+    # ------------------------------------------------------------ the session's thread
+
+    def _work(self) -> None:
+        try:
+            if not self._over():
+                self._measure_all()
+        except Exception as e:  # of the search, which may be a person's
+            self._error = e
+            self.notes.append(f"ended early: {type(e).__name__}: {e}")
+        finally:
+            try:
+                self._tidy()
+            finally:
+                with self._changed:
+                    self._clock.rest()
+                    self._state = "done"
+                    self._changed.notify_all()
+
+    def _tidy(self) -> None:
+        if self._measurer is not None:
+            threading.Thread(target=self._measurer.close, daemon=True).start()  # a process may still be starting
+            self.notes += dict.fromkeys(self._measurer.notes)
+        if self.log is not None:
+            self.log.flush()
+
+    def _measure_all(self) -> None:
+        self._measurer = Measurer(self.setup)
+        self._measurer.warm()
+        count = len(self._measurer)
+        runners = [threading.Thread(target=self._runner, args=(k,), daemon=True) for k in range(count)]
+        for t in runners:
+            t.start()
+        try:
+            while not self._over():
+                asked = self.search.propose(self._wanted())
+                if not asked:
+                    tried = "every point of the space has been tried"
+                    self.notes.append(tried if self.records else "the space has no points")
+                    break
+                self.search.tell(self._batch(asked))
+            if self._refusals >= REFUSALS:
+                common = self.discarded.most_common(1)
+                why = f", most often: {common[0][0]}" if common else ": the search proposes what is known"
+                self.notes.append(f"given up: {self._refusals} points in a row gave nothing to measure{why}")
+        finally:
+            for _ in runners:
+                self._todo.put(None)
+            for t in runners:
+                t.join(GRACE if self._state == "stopping" else None)
+
+    def _wanted(self) -> int:
+        return self.batch if self.trials is None else max(1, min(self.batch, self.trials - self._done))
+
+    def _over(self) -> bool:
+        if self._state in ("stopping", "done"):
+            return True
+        if self.trials is not None and self._done >= self.trials:
+            return True
+        if self.seconds is not None and self._clock.seconds >= self.seconds:
+            return True
+        return self._refusals >= REFUSALS or self._lost >= LOST
+
+    def _batch(self, asked: list[int]) -> list[tuple[int, float | None]]:
+        """Measure points; their scores, in the order in which they were asked for."""
+        assert self._measurer is not None
+        b, ahead = _Batch(deque(asked)), len(self._measurer) + 1
+        while b.waiting or b.out:
+            self._paused()
+            if self._over():
+                b.waiting.clear()
+            if b.waiting and b.out < ahead:
+                self._submit(b, b.waiting.popleft())
+            elif b.out:
+                self._collect(b)
+        b.scores.update({i: self._keys[key].score for i, key in b.twins.items() if key in self._keys})
+        return [(i, b.scores[i]) for i in asked if i in b.scores]
+
+    def _submit(self, b: _Batch, index: int) -> None:
+        item = self._item(b, index)
+        if item is not None:
+            b.running.add(item.candidate.key)
+            self._todo.put(item)
+            b.out += 1
+
+    def _collect(self, b: _Batch) -> None:
+        done = self._next()
+        if done is None:
+            return
+        b.out -= 1
+        item, measured = done
+        if item.drift:
+            self._drifted(measured)
+        elif measured.outcome != "cancelled":
+            b.scores[item.candidate.index] = self._measured(item, measured)
+            if self._due():
+                self._todo.put(_Item(self._steady(), drift=True))
+                b.out += 1
+
+    def _next(self) -> tuple[_Item, Measured] | None:
+        """What ended next; None if the time is up before."""
+        left = None if self.seconds is None else max(0.01, self.seconds - self._clock.seconds)
+        try:
+            return self._out.get(timeout=left)
+        except queue.Empty:
+            if self._state == "running":
+                threading.Thread(target=self.stop, daemon=True).start()
+                return self._out.get()
+            return None
+
+    def _item(self, b: _Batch, index: int) -> _Item | None:
+        """A point as something to measure; None if there is nothing to."""
+        if index in self._known:
+            self._refusals += 1
+            b.scores[index] = self._known[index].score
+            return None
+        found = candidate(self.task, index, self.target)
+        if isinstance(found, Refused):
+            self._refused(found)
+            b.scores[index] = None
+            return None
+        if found.key in self._keys or found.key in b.running:
+            self._discard("duplicate")
+            b.twins[index] = found.key
+            return None
+        self._refusals = 0
+        predict = getattr(self.search, "predicted", None)
+        expected = None if predict is None else predict(index)
+        return _Item(found, None if expected is None else float(expected))
+
+    def _discard(self, why: str) -> None:
+        self.discarded[why] += 1
+        self._refusals += 1
+
+    def _refused(self, found: Refused) -> None:
+        self._discard(found.text)
+        config = [] if found.config is None else found.config
+        self._keep(self._record(found.index, config, outcome="instantiation", reason=found.text))
+
+    def _measured(self, item: _Item, m: Measured) -> float | None:
+        """Write a trial down; its score."""
+        c = item.candidate
+        made = self._record(
+            c.index, c.config, trace=c.key, outcome=m.outcome, reason=m.reason, phase=m.phase, times=list(m.times),
+            number=m.number, alone=m.alone, compile=m.compile, check=m.check, predicted=item.predicted,
+            threads=self.setup.threads,
+        )  # fmt: skip
+        self._lost = self._lost + 1 if m.outcome == "lost" else 0
+        if m.outcome == "lost":
+            if self._lost == LOST:
+                self.notes.append(f"given up: {m.reason}")
+        else:
+            self._done += 1
+        self._keep(made)
+        return made.score
+
+    def _record(self, index: int, config: Any, **values: Any) -> Record:
+        entity = config.to_json() if hasattr(config, "to_json") else config
+        return recording.now(
+            task=self.task.name, args=recording.plain(self.task.args), target=self.target,
+            space=str(self.task.space.hash), index=index, config=recording.plain(entity),
+            flop=self.flop, search=self.search_name, **values,
+        )  # fmt: skip
+
+    def _keep(self, record: Record) -> None:
+        """In memory first, then in the file, then tell who listens."""
+        self._know(record)
+        if self.log is not None:
+            self.log.add(record)
+        if self.on_trial is not None:
+            try:
+                self.on_trial(record)
+            except Exception as e:
+                self.on_trial = None
+                self.notes.append(f"on_trial is not called any more: it raised {type(e).__name__}: {e}")
+
+    def _know(self, record: Record) -> None:
+        self.records.append(record)
+        if record.outcome == "lost":
+            return
+        self._known[record.index] = record
+        if record.trace:
+            self._keys[record.trace] = record
+        if record.alone and record.seconds is not None:
+            if self._best is None or record.seconds < (self._best.seconds or 0.0):
+                self._best = record
+
+    # ------------------------------------------------------------ drift
+
+    def _due(self) -> bool:
+        """Is it time to time the same candidate again?"""
+        return self._done % DRIFT_EVERY == 0 and self._steady_record() is not None
+
+    def _steady_record(self) -> Record | None:
+        if self.drift.record is None and self._best is not None:
+            self.drift = replace(self.drift, record=self._best)
+        return self.drift.record
+
+    def _steady(self) -> Candidate:
+        record = self._steady_record()
+        assert record is not None
+        made = candidate(self.task, record.index, self.target)
+        assert isinstance(made, Candidate)
+        return made
+
+    def _drifted(self, m: Measured) -> None:
+        if m.seconds is None:
+            return
+        self.drift = replace(self.drift, times=(*self.drift.times, (self._done, m.seconds)))
+        if self.log is not None and (r := self.drift.record) is not None:
+            self.log.add(replace(r, kind="drift", times=list(m.times), number=m.number, at=time.time()))
+
+    # ------------------------------------------------------------ the threads that measure
+
+    def _runner(self, process: int) -> None:
+        while (item := self._todo.get()) is not None:
+            self._out.put((item, self._run(item, process)))
+
+    def _run(self, item: _Item, process: int) -> Measured:
+        """Measure; again if a pause came in between."""
+        assert self._measurer is not None
+        while True:
+            self._paused()
+            if self._state in ("stopping", "done"):
+                return Measured("cancelled")
+            best = self._best.seconds if self._best is not None else None
+            try:
+                found = self._measurer.measure(item.candidate, best, process, self._halt)
+            except Exception as e:  # what this process itself could not do
+                return Measured("lost", f"{type(e).__name__}: {e}")
+            if found.outcome != "cancelled":
+                return found
+
+    def _paused(self) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._state != "paused")
+
+    def _cut(self) -> None:
+        """End the trials that run, after a moment of grace."""
+        halt, measurer = self._halt, self._measurer
+        deadline = time.monotonic() + GRACE
+        while time.monotonic() < deadline and measurer is not None and measurer.busy:
+            time.sleep(0.01)
+        if measurer is not None:
+            measurer.cancel(halt)
+
+    # ------------------------------------------------------------ before it begins
+
+    def _flop(self) -> float:
+        """The task's; 0 where it cannot say: scores are then runs per second."""
+        try:
+            return float(self.task.flop or 0)
+        except RuntimeError as e:
+            self.notes.append(f"speeds are not known, only times: {e}")
+            return 0.0
+
+    def _read(self) -> None:
+        """What the file has of this task: it is not measured again."""
+        if self.log is None or not self.log.path.exists():
+            return
+        loaded = recording.load(self.log.path)
+        self.notes += loaded.notes
+        mine = recording.matching(loaded.records, self.task, self.target)
+        same = [r for r in mine if r.space == str(self.task.space.hash)]
+        here = [r for r in same if r.machine == host.description() and r.threads == self.setup.threads]
+        if len(same) < len(mine):
+            self.notes.append(f"{len(mine) - len(same)} trials in the file are of another space, and are left alone")
+        if other := len(same) - len(here):
+            self.notes.append(f"{other} trials in the file are of another machine or thread count, and are left alone")
+        latest = {r.index: r for r in here if r.outcome != "lost"}
+        for r in latest.values():
+            self._know(r)
+        self._done = sum(r.outcome != "instantiation" for r in latest.values())
+        if latest:
+            self.notes.append(f"{len(latest)} trials were in the file already")
+            self.search.tell([(i, r.score) for i, r in sorted(latest.items())])
+
+
+@dataclass(frozen=True)
+class _Item:
+    candidate: Candidate
+    predicted: float | None = None
+    drift: bool = False
+
+
+@dataclass
+class _Batch:
+    """`out`: how many are being measured; `running`: their keys. `twins`: points with the same steps as another."""
+
+    waiting: deque[int]
+    out: int = 0
+    scores: dict[int, float | None] = field(default_factory=dict)
+    twins: dict[int, str] = field(default_factory=dict)
+    running: set[str] = field(default_factory=set)
+
+
+def run(
+    task: Any,
+    trials: int | None = None,
+    seconds: float | None = None,
+    search: Any = "random",
+    seed: int = 0,
+    records: str | os.PathLike[str] | None = None,
+    target: Any = None,
+    on_trial: OnTrial | None = None,
+    batch: int = 16,
+    setup: Setup | Mapping[str, Any] | None = None,
+) -> Result:
+    """Tune, and wait for the end; an interrupt ends it and gives what was found. The arguments are those of Session."""
+    session = Session(task, trials, seconds, search, seed, records, target, on_trial, batch, setup)
+    try:
+        session.start()
+        while not session.wait(0.2):  # in steps: an interrupt is not heard inside a long wait everywhere
+            pass
+    except KeyboardInterrupt:
+        session.stop()
+        session.notes.append("interrupted")
+        session.wait()
+    return session.result
+
+
+def _need_amounts(trials: Any, seconds: Any, batch: Any) -> None:
+    for name, value, kind in (("trials", trials, int), ("seconds", seconds, (int, float)), ("batch", batch, int)):
+        if value is None and name != "batch":
+            continue
+        if isinstance(value, bool) or not isinstance(value, kind) or not value > 0:
+            raise CallError("amount", f"{name} must be a number above 0, not {value!r}")
