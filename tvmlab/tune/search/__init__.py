@@ -1,0 +1,1 @@
+"""One search a file; the name of the file is its name."""
