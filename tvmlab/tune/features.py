@@ -21,6 +21,7 @@ from ..analysis.access import Reader, Site
 from ..core import dtype as dt
 from ..core.node import COMPARE, Bin, Call, Cast, Load, Select, Store
 from ..core.program import Program
+from ..core.threads import BLOCK, GRID, LAUNCH
 from ..core.walk import children
 from ..lowering import pipeline
 from .touch import Access, Nest
@@ -29,7 +30,7 @@ HEAVY = ("heaviest", "second", "third")  # statements with columns of their own
 ACCESSES = ("store", "first load", "second load", "third load")
 SAMPLES = 10  # of the arithmetic intensity
 HELD = (512, 4 << 10, 32 << 10, 256 << 10, 2 << 20, 16 << 20)  # bytes of a memory that things may stay in
-TAGS = ("blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z", "vthread")
+THREADS = (*LAUNCH, "vthread")
 SCOPES = ("local", "shared", "global")
 KINDS = {
     "+": "add", "-": "add", "*": "mul", "/": "div", "//": "div", "%": "div", "truncdiv": "div", "truncmod": "div",
@@ -49,7 +50,7 @@ ACCESS = (
 BODY = ("instances", "sums", "flops per byte", "flops per load", "chains", "loops outside", "run")
 SHAPE = ("loops", "code loops", "outer product", "flops", "guards", "conditions", "extent 1", "extent 2", "extent 3")
 PER_STATEMENT = (
-    "share", *SHAPE, *OPS, *(f"{m} {what}" for m in MARKS for what in MARK), *TAGS, *(f"body {x}" for x in BODY),
+    "share", *SHAPE, *OPS, *(f"{m} {what}" for m in MARKS for what in MARK), *THREADS, *(f"body {x}" for x in BODY),
     *(f"intensity {k}" for k in range(SAMPLES)), *(f"{a}.{x}" for a in ACCESSES for x in ACCESS),
 )  # fmt: skip
 WHOLE = (
@@ -132,7 +133,7 @@ class Statement:
         row += self.ops.values()
         for mark in MARKS:
             row += self.mark(mark)
-        row += [log(nest.extents[nest.threads.index(tag)]) if tag in nest.threads else 0.0 for tag in TAGS[:-1]]
+        row += [log(nest.extents[nest.threads.index(tag)]) if tag in nest.threads else 0.0 for tag in LAUNCH]
         virtual = [n for n, k in zip(nest.extents, nest.kinds, strict=True) if k == "vthread"]
         row.append(log(math.prod(virtual)) if virtual else 0.0)
         row += self.body(body)
@@ -277,8 +278,8 @@ def whole(reader: Reader, found: Sequence[Statement]) -> list[float]:
         sizes = [dt.nbytes(b.dtype) * (b.size or 0) for b in reader.allocated if b.scope.startswith(scope)]
         row += [len(sizes), log(sum(sizes)), log(max(sizes, default=0))]
     main = found[0].nest if found else None
-    for kinds in (("parallel",), ("blockIdx",), ("threadIdx",)):
-        row.append(log(_product(main, kinds[0])) if main is not None else 0.0)
+    for kinds in (("parallel",), GRID, BLOCK):
+        row.append(log(_product(main, kinds)) if main is not None else 0.0)
     row.append(moved / (flops or moved or 1))
     beyond = [[s.traffic(n) for s in found] for n in HELD]
     per = flops or sum(s.nest.inside[0] for s in found) or 1
@@ -287,9 +288,9 @@ def whole(reader: Reader, found: Sequence[Statement]) -> list[float]:
     return row
 
 
-def _product(nest: Nest, kind: str) -> int:
-    pairs = zip(nest.extents, nest.kinds, nest.threads, strict=True)
-    return math.prod([n for n, k, tag in pairs if k == kind or tag.startswith(kind)])
+def _product(nest: Nest, kinds: Sequence[str]) -> int:
+    """Iterations of the loops of some kinds together."""
+    return math.prod([n for n, k, tag in zip(nest.extents, nest.kinds, nest.threads) if k in kinds or tag in kinds])
 
 
 def log(x: float) -> float:

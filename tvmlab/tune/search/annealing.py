@@ -192,7 +192,8 @@ class Annealing:
         knobs = {i: list(enumerate(self.space.point2knob(i))) for i in points}
         spread = float(np.std([self.value[i] for i in points])) or 1.0
         covered: set[tuple[int, int]] = set()
-        left, found = list(points), list[int]()
+        left = list(points)
+        found: list[int] = []
         while left and len(found) < n:
             gain = [
                 self.value[i] / spread + sum(pair not in covered for pair in knobs[i]) / len(knobs[i]) for i in left
@@ -204,7 +205,8 @@ class Annealing:
 
     def unseen(self, n: int, exclude: Sequence[int] = ()) -> list[int]:
         """Random points that have not been proposed."""
-        taken, found = {*self.proposed, *exclude}, []
+        taken = {*self.proposed, *exclude}
+        found: list[int] = []
         n = min(n, self.size - len(taken))
         tries = 0
         while len(found) < n and tries < TRIES * n:
