@@ -42,7 +42,7 @@ class Product:
         return {name: c[at] for (name, c), at in zip(self.choices.items(), self.point2knob(index), strict=True)}
 
 
-@dataclass
+@dataclass(eq=False)
 class Task:
     """A space, and what makes a schedule of one of its points."""
 
@@ -54,7 +54,7 @@ class Task:
 
 
 MATMUL = {
-    "rows": (1, 2, 4, 6, 8, 16),  # of the tile that is computed at a time
+    "rows": (1, 2, 4, 8, 16),  # of the tile that is computed at a time
     "vectors": (1, 2, 4, 8),
     "lanes": (4, 16),
     "depth": (16, 512),  # of the block of k
@@ -112,3 +112,53 @@ def vectorized(stage: Any, outer: Any, inner: Any, lane: Any, expand: bool) -> N
         stage.unroll(outer)
         stage.unroll(inner)
     stage.vectorize(lane)
+
+
+CONV2D = {
+    "channels": (1, 2, 4),  # vectors of them that are computed at a time
+    "lanes": (4, 8, 16),
+    "columns": (1, 2, 4, 7, 14),
+    "depth": (8, 64),  # of the block of input channels
+    "order": ("window inside", "window outside"),
+    "pad": ("apart", "inlined", "per row"),
+    "expand": (False, True),
+    "parallel": (False, True),
+}
+
+
+def conv2d(channels: int = 64, size: int = 56, filters: int = 64, window: int = 3, stride: int = 1) -> Task:
+    """A convolution of an image: what tile of columns and channels, in what order, padded where."""
+    return Task(Product(**CONV2D), lambda knobs: conv2d_schedule(channels, size, filters, window, stride, **knobs))
+
+
+def conv2d_schedule(
+    c: int, size: int, f: int, window: int, stride: int, channels: int, lanes: int, columns: int, depth: int,
+    order: str, pad: str, expand: bool, parallel: bool,
+) -> tuple[Any, list[Any]]:  # fmt: skip
+    x, w = te.placeholder((size, size, c), name="X"), te.placeholder((window, window, c, f), name="W")
+    around, out = window // 2, (size + 2 * (window // 2) - window) // stride + 1
+    inside = lambda i: te.all(i >= around, i < size + around)
+    padded = te.compute(
+        (size + 2 * around, size + 2 * around, c),
+        lambda i, j, k: te.if_then_else(te.all(inside(i), inside(j)), x[i - around, j - around, k], 0.0),
+        name="P",
+    )
+    p, q, k = (te.reduce_axis((0, n), name=v) for n, v in ((window, "p"), (window, "q"), (c, "k")))
+    term = lambda i, j, o: padded[i * stride + p, j * stride + q, k] * w[p, q, k, o]
+    y = te.compute((out, out, f), lambda i, j, o: te.sum(term(i, j, o), axis=[p, q, k]), name="Y")
+    s = te.create_schedule(y.op)
+    i, j, o = s[y].op.axis
+    jo, ji = s[y].split(j, factor=columns)
+    oo, oi = s[y].split(o, factor=channels * lanes)
+    ov, ol = s[y].split(oi, factor=lanes)
+    ko, ki = s[y].split(k, factor=depth)
+    loops = (p, q, ko, ki) if order == "window outside" else (ko, ki, p, q)
+    s[y].reorder(i, oo, jo, *loops, ji, ov, ol)
+    vectorized(s[y], ji, ov, ol, expand)
+    if parallel:
+        s[y].parallel(i)
+    if pad == "inlined":
+        s[padded].compute_inline()
+    elif pad == "per row":
+        s[padded].compute_at(s[y], i)
+    return s, [x, w, y]

@@ -1,17 +1,20 @@
 """A space whose every point has been measured, so that searches can be compared without hardware.
 
 `python -m tests.speed.recorded` measures it: each point several times in each of several passes, which take the points
-in different orders. What counts is the processor time of one thread, which others on the machine disturb least. It
-takes about five minutes a pass; a run that is broken off goes on where it was.
+in different orders; and a few points of the same operator with other shapes, to see what a model carries over. What
+counts is the processor time of one thread, which others on the machine disturb least. It takes about five minutes a
+pass; a run that is broken off goes on where it was.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
+import math
 import random
 import sys
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,40 +26,62 @@ from tvmlab.runtime import measure
 from tvmlab.runtime.array import aligned
 
 DATA = Path(__file__).with_name("data") / "matmul512.json.gz"
-SIZE, PASSES, REPEATS = 512, 3, 5
-FLOPS = 2 * SIZE**3
+SHAPE = (512, 512, 512)
+OTHERS = ((256, 256, 256), (128, 1024, 256), (512, 128, 1024))
+FEW = 200  # points of each of the others
+PASSES, REPEATS = 3, 5
 
 
 def load() -> dict[str, Any]:
-    """`passes`: microseconds of each point, one list per pass; `cpu`, `target`, `size`, `choices`."""
+    """`passes`: microseconds of each point, one list per pass; `others`: shape, points and microseconds."""
     return json.loads(gzip.decompress(DATA.read_bytes()))  # type: ignore[no-any-return]
 
 
-def scores(passes: list[list[float]]) -> np.ndarray:
+def scores(passes: list[list[float]], shape: Sequence[int] = SHAPE) -> np.ndarray:
     """GFLOP/s per point: of the median of the passes."""
-    return FLOPS / np.median(np.array(passes, dtype=float), axis=0) * 1e-3
+    return 2e-3 * math.prod(shape) / np.median(np.array(passes, dtype=float), axis=0)
 
 
 def record(partial: Path) -> None:
-    task = matmul(SIZE, SIZE, SIZE)
-    known = json.loads(partial.read_text()) if partial.exists() else [{} for _ in range(PASSES)]
-    rng = np.random.default_rng(0)
-    a, b, c = (aligned((SIZE, SIZE), np.dtype("float32")) for _ in range(3))
-    a[:], b[:] = rng.random((2, SIZE, SIZE), dtype="float32")
-    want = a @ b
-    for number, done in enumerate(known):
-        order = list(range(len(task.space)))
-        random.Random(number).shuffle(order)
-        for count, index in enumerate(order):
-            if str(index) not in done:
-                done[str(index)] = one(task, index, (a, b, c), want)
-            if count % 100 == 99:
-                partial.write_text(json.dumps(known))
-                print(f"pass {number + 1}: {count + 1} of {len(order)}", flush=True)
-    passes = [[round(p[str(i)] * 1e6, 1) for i in range(len(task.space))] for p in known]
-    found = {"cpu": cpu(), "target": "llvm", "threads": 1, "size": SIZE, "clock": "processor time of the thread",
-             "repeats": REPEATS, "choices": task.space.choices, "passes": passes}  # fmt: skip
+    size = len(matmul(*SHAPE).space)
+    known = json.loads(partial.read_text()) if partial.exists() else {}
+    for number in range(PASSES):
+        order = random.Random(number).sample(range(size), size)
+        timed(SHAPE, order, known.setdefault(f"pass {number}", {}), lambda: partial.write_text(json.dumps(known)))
+    for number, shape in enumerate(OTHERS):
+        order = random.Random(number).sample(range(size), FEW)
+        timed(shape, order, known.setdefault(str(shape), {}), lambda: partial.write_text(json.dumps(known)))
+    found = {
+        "cpu": cpu(), "target": "llvm", "threads": 1, "clock": "processor time of the thread", "repeats": REPEATS,
+        "shape": SHAPE, "choices": matmul(*SHAPE).space.choices,
+        "passes": [[rounded(known[f"pass {n}"][str(i)]) for i in range(size)] for n in range(PASSES)],
+        "others": [other(shape, known[str(shape)]) for shape in OTHERS],
+    }  # fmt: skip
     DATA.write_bytes(gzip.compress(json.dumps(found, separators=(",", ":")).encode(), mtime=0))
+
+
+def other(shape: Sequence[int], seconds: dict[str, float]) -> dict[str, Any]:
+    return {"shape": shape, "points": list(map(int, seconds)), "times": list(map(rounded, seconds.values()))}
+
+
+def rounded(seconds: float) -> float:
+    return round(seconds * 1e6, 1)
+
+
+def timed(shape: Sequence[int], order: Sequence[int], done: dict[str, float], save: Callable[[], Any]) -> None:
+    """Measure the points that are not in `done`."""
+    task, (m, n, k) = matmul(*shape), shape
+    rng = np.random.default_rng(0)
+    a, b, c = (aligned(s, np.dtype("float32")) for s in ((m, k), (k, n), (m, n)))
+    a[:], b[:] = rng.random((m, k), dtype="float32"), rng.random((k, n), dtype="float32")
+    want = a @ b
+    for count, index in enumerate(order):
+        if str(index) not in done:
+            done[str(index)] = one(task, index, (a, b, c), want)
+        if count % 100 == 99:
+            save()
+            print(f"{shape}: {count + 1} of {len(order)}", flush=True)
+    save()
 
 
 def one(task: Any, index: int, arrays: tuple[Any, ...], want: np.ndarray) -> float:

@@ -29,6 +29,15 @@ def random_trials(task: Any, seed: int) -> Iterator[list[int]]:
         yield points[k : k + BATCH]
 
 
+def chance(scores: np.ndarray, near: float) -> int:
+    """How many random trials it takes, without repeats, to have found such a point with probability 1/2."""
+    good, left, missed, count = int((scores >= near * scores.max()).sum()), len(scores), 1.0, 0
+    while missed > 0.5:
+        missed *= (left - good) / left
+        left, count = left - 1, count + 1
+    return count
+
+
 def searched(search: Any, scores: np.ndarray) -> Iterator[list[int]]:
     while not search.exhausted:
         points = search.propose(BATCH)
@@ -84,9 +93,20 @@ def prepared(task: Task, columns: np.ndarray) -> Callable[..., Annealing]:
     return make
 
 
+def learned_elsewhere(data: dict[str, Any]) -> CostModel:
+    """A model of the points that were measured with other shapes."""
+    columns, scores, groups = [], [], []
+    for other in data["others"]:
+        task = matmul(*other["shape"])
+        columns += [features.of(*task.instantiate(task.space.get(i))) for i in other["points"]]
+        scores += list(recorded.scores([other["times"]], other["shape"]))
+        groups += [str(other["shape"])] * len(other["points"])
+    return CostModel().fit(columns, scores, groups)
+
+
 def report() -> None:
     data = recorded.load()
-    task, scores = matmul(data["size"], data["size"], data["size"]), recorded.scores(data["passes"])
+    task, scores = matmul(*data["shape"]), recorded.scores(data["passes"])
     for near in NEAR:
         good = int((scores >= near * scores.max()).sum())
         print(f"{good} of {len(scores)} points reach {near:.0%} of the best, {scores.max():.0f} GFLOP/s")
@@ -94,8 +114,15 @@ def report() -> None:
     for trained in (32, 64, 128, 1000):
         accuracy, correlation = quality(columns, scores, trained)
         print(f"model of {trained} points: pairwise accuracy {accuracy:.3f}, rank correlation {correlation:.3f}")
+    print("chance     trials to", "; ".join(f"{near:.0%}: median {chance(scores, near)}" for near in NEAR))
     line("random", [trials(random_trials(task, s), scores) for s in range(SEEDS)])
     line("annealing", compare(task, scores, prepared(task, columns)))
+    model = learned_elsewhere(data)
+    guessed = model.predict(columns)
+    accuracy, correlation = pairwise_accuracy(guessed, scores), rank_correlation(guessed, scores)
+    print(f"model of other shapes: pairwise accuracy {accuracy:.3f}, rank correlation {correlation:.3f}")
+    make = prepared(task, columns)
+    line("with it", compare(task, scores, lambda seed: make(seed, model=model)))
 
 
 def line(name: str, found: list[list[int]]) -> None:

@@ -103,7 +103,7 @@ def test_points_without_a_program_and_failed_ones_are_left_behind():
 
 def test_results_of_before_are_taken_up():
     search = Annealing(SMALL, lowered=40)
-    before = list(range(0, 2304, 100))
+    before = list(range(0, len(SMALL.space), 100))
     search.tell([(i, score(i)) for i in before])
     points = search.propose(8)
     assert not set(points) & set(before)
@@ -112,7 +112,7 @@ def test_results_of_before_are_taken_up():
 
 def test_a_model_of_other_shapes_makes_the_first_points_promising():
     teacher = matmul(64, 256, 32)
-    points = range(0, 2304, 12)
+    points = range(0, len(SMALL.space), 12)
     rows = [replay.features.of(*teacher.instantiate(teacher.space.get(i))) for i in points]
     model = CostModel().fit(rows, [score(i) for i in points])
     first = Annealing(SMALL, model=model, lowered=150).propose(8)
@@ -134,7 +134,7 @@ def test_without_the_package_it_is_random_and_says_so(monkeypatch):
 @pytest.fixture(scope="module")
 def space():
     data = recorded.load()
-    task = matmul(data["size"], data["size"], data["size"])
+    task = matmul(*data["shape"])
     assert {k: list(v) for k, v in task.space.choices.items()} == data["choices"], "record the space again"
     return task, recorded.scores(data["passes"]), replay.rows(task)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import numpy as np
 import pytest
 
 from tests.traces import random_case
-from tests.tuned import matmul, matmul_schedule
+from tests.tuned import conv2d, matmul, matmul_schedule
 from tvmlab import lower, te
+from tvmlab.kernels import matmul as matmul_of_the_gallery
 from tvmlab.tune import features
 from tvmlab.tune.features import NAMES
 
@@ -125,11 +124,20 @@ def test_every_random_schedule_has_columns():
         assert np.isfinite(features.of(case.schedule, case.args)).all(), seed
 
 
-def test_the_gallery_has_columns():
-    for name in ("matmul", "conv2d", "softmax", "pooling"):
-        module = import_module(f"tvmlab.kernels.{name}")
-        s, args = module.cpu(**next(iter(module.SHAPES.values())))
-        assert np.isfinite(features.of(s, args)).all(), name
+def test_operators_have_columns():
+    task = conv2d()
+    for i in range(0, len(task.space), 29):
+        c = columns(*task.instantiate(task.space.get(i)))
+        assert np.isfinite(list(c.values())).all(), i
+        assert count(c["flops"]) >= 2 * 56 * 56 * 64 * 64 * 9 * 0.999
+    assert np.isfinite(features.of(*matmul_of_the_gallery.cpu(m=100, n=96, k=64))).all()
+
+
+def test_a_parallel_loop_is_tasks():
+    task = conv2d()
+    at = list(task.space.choices).index("parallel")
+    pairs = [columns(*task.instantiate(task.space.get(task.space.knob2point([0] * at + [k])))) for k in (0, 1)]
+    assert [count(c["tasks"]) for c in pairs] == [1, 56]
 
 
 def test_points_that_differ_are_told_apart():

@@ -1,8 +1,9 @@
 """Simulated annealing on a cost model: many chains walk the space where the model says it is fast.
 
-The first points are random. From then on each call fits the model to what has been told, lets the chains go on from
-where they were, and proposes the best points they met: different ones, and now and then a random one, since the model
-only knows what it has seen. A program is lowered once; how many a call may lower is bounded, the space may be any size.
+The first points are random, spread over the choices of each knob. From then on each call fits the model to what has
+been told, lets the chains go on from where they were, and proposes the best points they met: different ones, and now and
+then a random one, since the model only knows what it has seen. A program is lowered once; how many a call may lower is
+bounded, the space may be any size.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class Annealing:
         self.chains, self.steps, self.random_share = chains, steps, random_share
         self.diversity, self.lowered, self.first = diversity, lowered, min(first, MOST)
         self.base, self.model = model, model
+        self.plan: list[int] | None = None  # the first points that are left
         self.walkers: list[int] = []
         self.rows: dict[int, np.ndarray | None] = {}  # of what has been lowered; None: it cannot be
         self.known: dict[int, float] = {}  # scores; 0: it failed
@@ -62,11 +64,20 @@ class Annealing:
         if self.learns and (self.base is not None or len(self.known) >= min(self.first, self.size)):
             found = self.guided(n)
         else:
-            left = self.first - len(self.proposed)  # a batch is not made larger than the first points are
-            found = self.unseen(n if left <= 0 or not self.learns else min(n, left))
+            found = self.unplanned(n)
         for index in found:
             self.note(index)
         return found
+
+    def unplanned(self, n: int) -> list[int]:
+        """Points of before there is a model: a batch is not made larger than the first points are."""
+        if not self.learns:
+            return self.unseen(n)
+        if self.plan is None:
+            self.plan = self.spread(min(self.first, self.size))
+        found = [i for i in self.plan[:n] if i not in self.proposed]
+        self.plan = self.plan[n:]
+        return found or self.unseen(n)
 
     def tell(self, results: Iterable[tuple[int, float | None]]) -> None:
         """What was measured: larger is better; None where it failed."""
@@ -202,6 +213,16 @@ class Annealing:
             covered.update(knobs[index])
             found.append(index)
         return found
+
+    def spread(self, n: int) -> list[int]:
+        """Random points in which the choices of each knob occur about equally often."""
+        columns = []
+        for size in self.space.dims:
+            column = [k for _ in range(-(-n // size)) for k in self.random.sample(range(size), min(n, size))][:n]
+            self.random.shuffle(column)
+            columns.append(column)
+        found = list(dict.fromkeys(int(self.space.knob2point(list(knobs))) for knobs in zip(*columns, strict=True)))
+        return found + self.unseen(n - len(found), exclude=found)
 
     def unseen(self, n: int, exclude: Sequence[int] = ()) -> list[int]:
         """Random points that have not been proposed."""
