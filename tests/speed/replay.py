@@ -14,7 +14,7 @@ import numpy as np
 from tests.tuned import Task, matmul
 from tvmlab.tune import features
 from tvmlab.tune.model import CostModel, pairwise_accuracy, rank_correlation
-from tvmlab.tune.search.annealing import Annealing
+from tvmlab.tune.search.annealing import Search as Annealing
 
 from . import recorded
 

@@ -8,8 +8,8 @@ import pytest
 
 from tests.speed import recorded, replay
 from tests.tuned import Product, Task, matmul, matmul_schedule
-from tvmlab.tune.model import CostModel
-from tvmlab.tune.search.annealing import Annealing
+from tvmlab.tune.model import CostModel, pairwise_accuracy
+from tvmlab.tune.search.annealing import Search as Annealing
 
 pytest.importorskip("lightgbm", reason="the search learns with lightgbm")
 
@@ -99,6 +99,33 @@ def test_points_without_a_program_and_failed_ones_are_left_behind():
         search.tell([(i, None if task.space.get(i)["cache"] else score(i)) for i in points])
     guided = told[16:]
     assert sum(task.space.get(i)["cache"] for i in guided) <= 0.2 * len(guided)
+
+
+def test_points_that_the_space_filters_out_are_not_proposed():
+    class Filtered(Product):
+        def get(self, index):
+            if index % 3 == 0:
+                raise IndexError("filtered out")
+            return super().get(index)
+
+    space = Filtered(rows=(1, 2, 4), vectors=(1, 2), lanes=(4,), depth=(8,), order=("rows outside",), pack=(False,),
+                     cache=(False, True), expand=(True,))  # fmt: skip
+    search, told = Annealing(Task(space, lambda knobs: matmul_schedule(16, 16, 16, **knobs))), []
+    while not search.exhausted:
+        points = search.propose(5)
+        told += points
+        search.tell([(i, float(i + 1)) for i in points])
+    assert sorted(told) == [i for i in range(12) if i % 3]
+
+
+def test_it_says_what_it_expects():
+    search = Annealing(SMALL, lowered=100)
+    assert search.predicted(0) is None
+    run(search, 6, 8)
+    points = range(0, len(SMALL.space), 60)
+    expected = [search.predicted(i) for i in points]
+    assert pairwise_accuracy(expected, [score(i) for i in points]) > 0.7
+    assert min(search.known.values()) <= min(expected) <= max(expected) <= max(search.known.values())
 
 
 def test_results_of_before_are_taken_up():

@@ -1,9 +1,9 @@
 """Simulated annealing on a cost model: many chains walk the space where the model says it is fast.
 
 The first points are random, spread over the choices of each knob. From then on each call fits the model to what has
-been told, lets the chains go on from where they were, and proposes the best points they met: different ones, and now and
-then a random one, since the model only knows what it has seen. A program is lowered once; how many a call may lower is
-bounded, the space may be any size.
+been told, lets the chains go on from where they were, and proposes the best points they met: different ones, and now
+and then a random one, since the model only knows what it has seen. A program is lowered once; how many a call may lower
+is bounded, the space may be any size.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SMALL = 1 << 16  # a space of up to so many points may be listed
 TRIES = 64  # random points that are tried in search of a new one
 
 
-class Annealing:
+class Search:
     """`chains` walk `steps` steps a call, at a temperature that falls from 1 to 0, in units of the predictions' spread.
 
     `random_share`: of the proposals. `diversity`: from how many times as many candidates the proposals are chosen; 1
@@ -36,7 +36,7 @@ class Annealing:
         self, task: Any, seed: int = 0, *, chains: int = 64, steps: int = 100, random_share: float = 0.05,
         diversity: int = 3, lowered: int = 256, first: int = 8, model: CostModel | None = None,
     ) -> None:  # fmt: skip
-        self.task, self.space, self.size = task, task.space, len(task.space)
+        self.task, self.space, self.size = task, task.space, math.prod(task.space.dims)
         self.random, self.seed = random.Random(seed), seed
         self.chains, self.steps, self.random_share = chains, steps, random_share
         self.diversity, self.lowered, self.first = diversity, lowered, min(first, MOST)
@@ -176,8 +176,8 @@ class Annealing:
         if index not in self.rows:
             try:
                 self.rows[index] = features.of(*self.task.instantiate(self.space.get(index)))
-            except (ValueError, IndexError, RuntimeError):
-                self.rows[index] = None  # the measurement says why
+            except Exception:  # of a template too; the measurement of such a point says what it was
+                self.rows[index] = None
         return self.rows[index]
 
     # ------------------------------------------------------------ choosing
@@ -221,7 +221,8 @@ class Annealing:
             column = [k for _ in range(-(-n // size)) for k in self.random.sample(range(size), min(n, size))][:n]
             self.random.shuffle(column)
             columns.append(column)
-        found = list(dict.fromkeys(int(self.space.knob2point(list(knobs))) for knobs in zip(*columns, strict=True)))
+        points = dict.fromkeys(int(self.space.knob2point(list(knobs))) for knobs in zip(*columns, strict=True))
+        found = [i for i in points if self.exists(i)]
         return found + self.unseen(n - len(found), exclude=found)
 
     def unseen(self, n: int, exclude: Sequence[int] = ()) -> list[int]:
@@ -235,11 +236,30 @@ class Annealing:
             index = self.random.randrange(self.size)
             if index not in taken:
                 taken.add(index)
-                found.append(index)
+                found += [index] if self.exists(index) else []
         if len(found) < n and self.size <= SMALL:
-            rest = [i for i in range(self.size) if i not in taken]
-            found += self.random.sample(rest, n - len(found))
+            rest = [i for i in range(self.size) if i not in taken and self.exists(i)]
+            found += self.random.sample(rest, min(len(rest), n - len(found)))
         return found
+
+    def exists(self, index: int) -> bool:
+        """Is it a point that no filter of the space takes away?"""
+        try:
+            self.space.get(index)
+        except IndexError:
+            self.proposed.add(index)  # never again
+            return False
+        return True
+
+    def predicted(self, index: int) -> float | None:
+        """The score that the model expects: the known scores in its order, and what lies between them."""
+        if self.model is None or not self.known or self.row(index) is None:
+            return None
+        known = [i for i in self.known if self.row(i) is not None]
+        if not known:
+            return None
+        guesses = self.model.predict(np.array([self.rows[i] for i in (*known, index)]))
+        return float(np.interp(guesses[-1], np.sort(guesses[:-1]), np.sort([self.known[i] for i in known])))
 
 
 def _can_learn() -> bool:
@@ -250,5 +270,3 @@ def _can_learn() -> bool:
         return False
     return True
 
-
-SEARCH = Annealing
