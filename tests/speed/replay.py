@@ -13,7 +13,7 @@ import numpy as np
 
 from tests.tuned import Task, matmul
 from tvmlab.tune import features
-from tvmlab.tune.model import CostModel, pairwise_accuracy, rank_correlation
+from tvmlab.tune.model import CostModel, learned, pairwise_accuracy, rank_correlation
 from tvmlab.tune.search.annealing import Search as Annealing
 
 from . import recorded
@@ -95,13 +95,11 @@ def prepared(task: Task, columns: np.ndarray) -> Callable[..., Annealing]:
 
 def learned_elsewhere(data: dict[str, Any]) -> CostModel:
     """A model of the points that were measured with other shapes."""
-    columns, scores, groups = [], [], []
+    history = []
     for other in data["others"]:
-        task = matmul(*other["shape"])
-        columns += [features.of(*task.instantiate(task.space.get(i))) for i in other["points"]]
-        scores += list(recorded.scores([other["times"]], other["shape"]))
-        groups += [str(other["shape"])] * len(other["points"])
-    return CostModel().fit(columns, scores, groups)
+        scores = recorded.scores([other["times"]], other["shape"])
+        history.append((matmul(*other["shape"]), zip(other["points"], scores, strict=True)))
+    return learned(history)
 
 
 def report() -> None:

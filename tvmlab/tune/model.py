@@ -4,8 +4,9 @@
     model.predict(rows)                              larger is faster; the unit means nothing
 
 What is learned is the order: of two programs of one task, which is faster. Pairs that are further apart count more, and
-those of different tasks not at all; so rows of several tasks may be given together (`groups`), and a model of other
-shapes may be the start of the next (`base`: its predictions are what the new trees correct).
+those of different tasks not at all; so rows of several tasks may be given together (`groups`, or `learned` from what
+was measured of them), and such a model may be the start of the next (`base`: its predictions are what the new trees
+correct).
 
 LightGBM, not xgboost-cpu: 10 MB installed instead of 18, and half the time to fit.
 """
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,21 @@ class CostModel:
     @staticmethod
     def load(path: str | Path) -> CostModel:
         return CostModel.from_json(json.loads(Path(path).read_text()))
+
+
+def learned(history: Iterable[tuple[Any, Iterable[tuple[int, float | None]]]], seed: int = 0) -> CostModel:
+    """A model of what was measured of other tasks, (point, score) pairs of each: a start for the next."""
+    rows, scores, groups = [], [], []
+    for number, (task, results) in enumerate(history):
+        for index, score in results:
+            try:
+                row = features.of(*task.instantiate(task.space.get(index)))
+            except (ValueError, IndexError, RuntimeError):
+                continue  # there is no such program any more
+            rows.append(row)
+            scores.append(score or 0.0)
+            groups.append(number)
+    return CostModel(seed).fit(np.array(rows), scores, groups)
 
 
 def columns_hash() -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.speed import recorded, replay
 from tests.tuned import Product, Task, matmul, matmul_schedule
-from tvmlab.tune.model import CostModel, pairwise_accuracy
+from tvmlab.tune.model import learned, pairwise_accuracy
 from tvmlab.tune.search.annealing import Search as Annealing
 
 pytest.importorskip("lightgbm", reason="the search learns with lightgbm")
@@ -140,8 +140,7 @@ def test_results_of_before_are_taken_up():
 def test_a_model_of_other_shapes_makes_the_first_points_promising():
     teacher = matmul(64, 256, 32)
     points = range(0, len(SMALL.space), 12)
-    rows = [replay.features.of(*teacher.instantiate(teacher.space.get(i))) for i in points]
-    model = CostModel().fit(rows, [score(i) for i in points])
+    model = learned([(teacher, [(i, score(i)) for i in points])])
     first = Annealing(SMALL, model=model, lowered=150).propose(8)
     cold = Annealing(SMALL).propose(8)
     assert sum(map(score, first)) > sum(map(score, cold)) + 8
@@ -180,6 +179,17 @@ def test_it_needs_half_the_trials_of_random(space):
     for within, mine, theirs in zip((64, 128), zip(*learned), zip(*chance), strict=True):
         assert sorted(mine)[10] <= within
         assert sorted(mine)[10] <= sorted(theirs)[10] / 2
+
+
+@pytest.mark.slow
+def test_a_model_of_other_shapes_halves_that_again(space):
+    task, scores, rows = space
+    model = replay.learned_elsewhere(recorded.load())
+    make = replay.prepared(task, rows)
+    cold = replay.compare(task, scores, make, 10)
+    warm = replay.compare(task, scores, lambda seed: make(seed, model=model), 10)
+    for mine, theirs in zip(zip(*warm), zip(*cold), strict=True):
+        assert sorted(mine)[5] <= sorted(theirs)[5] / 2
 
 
 @pytest.mark.slow

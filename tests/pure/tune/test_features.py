@@ -27,7 +27,7 @@ def of_matmul(*shape, **knobs):
 
 
 def count(logarithm):
-    return round(2**logarithm - 1, 3)
+    return round(2**logarithm - 1)
 
 
 def test_names_are_one_per_column():
@@ -131,6 +131,13 @@ def test_operators_have_columns():
         assert np.isfinite(list(c.values())).all(), i
         assert count(c["flops"]) >= 2 * 56 * 56 * 64 * 64 * 9 * 0.999
     assert np.isfinite(features.of(*matmul_of_the_gallery.cpu(m=100, n=96, k=64))).all()
+
+
+def test_a_kernel_of_the_gallery():
+    c = columns(*matmul_of_the_gallery.gpu(m=256, n=256, k=64))
+    assert count(c["blocks"]) == 16 and count(c["threads"]) == 256
+    assert c["shared buffers"] == 2 and count(c["shared largest"]) == 64 * 16 * 4
+    assert c["heaviest.first load.local"] == 1
 
 
 def test_a_parallel_loop_is_tasks():
