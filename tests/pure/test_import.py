@@ -10,7 +10,7 @@ import tvmlab
 
 HEAVY = set(
     "numpy numba llvmlite scipy plotly anywidget ipywidgets IPython graphviz matplotlib skimage"
-    " xgboost sklearn onnx pyopencl torch".split()
+    " lightgbm xgboost sklearn onnx pyopencl torch".split()
 )
 
 

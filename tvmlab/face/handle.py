@@ -345,8 +345,13 @@ def _method(schedule: Schedule, name: str, *first: Any) -> Any:
 
     call.__name__ = call.__qualname__ = name
     call.__signature__ = shown_signature(name, bool(first))  # type: ignore[attr-defined]
-    call.__doc__ = inspect.getdoc(primitives.get(name))
+    call.__doc__ = shown_text(name)
     return call
+
+
+@cache
+def shown_text(primitive: str) -> str | None:
+    return inspect.getdoc(primitives.get(primitive))
 
 
 @cache

@@ -6,6 +6,7 @@ import ast
 import linecache
 import sys
 from functools import lru_cache
+from itertools import islice
 from types import FrameType
 from typing import Any
 
@@ -54,8 +55,7 @@ def _position(frame: FrameType) -> tuple[int, int] | None:
     """(line, column) where the running call's expression starts."""
     if frame.f_lasti < 0:
         return None
-    found = list(frame.f_code.co_positions())[frame.f_lasti // 2]
-    line, _, column, _ = found
+    line, _, column, _ = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
     return None if line is None or column is None else (line, column)
 
 

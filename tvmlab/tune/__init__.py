@@ -26,6 +26,7 @@ _WHERE = {
         "dispatch": "get_config DispatchContext ApplyConfig ApplyFixedConfig ApplyHistoryBest FallbackContext",
         "fallback": "FallbackConfigEntity",
         "flop": "compute_flop",
+        "model": "CostModel learned",
         "session": "run Session",
         "measure": "Setup Measurer Measured",
         "candidate": "candidate Candidate Refused",

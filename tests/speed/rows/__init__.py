@@ -14,6 +14,7 @@ ORDER = (
     "call",
     "memory",
     "threads",
+    "tuning",
     "gpu",
     "lab",
     "lab_kernel",
