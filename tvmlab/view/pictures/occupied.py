@@ -20,6 +20,7 @@ from ...core.threads import BLOCK
 from ...core.units import size
 from ...core.walk import constant
 from ...face.api import as_target
+from ...face.fits import flat
 from ...schedule.state import State
 from ...schedule.trace import Trace
 from ...target import Target
@@ -91,8 +92,6 @@ def report(trace: Trace, target: Target) -> Report:
 
 @deep
 def _report(trace: Trace, target: Target) -> Report:
-    from ..sources import flat
-
     model = limits.get(target.device_model)
     try:
         program = flat(trace, target)
