@@ -391,19 +391,20 @@ class Lab:
     def picture(self, kind: str = "graph", **looked: Any) -> Shown:
         """One of the lab's pictures, as a cell shows it: graph, relations, metrics, roofline, parallel.
 
-        `looked`: what to look at in it this once, `lab.picture("parallel", bx=3, by=1, warp=2, lane=5)`.
+        `looked`: what to look at in it this once, `lab.picture("parallel", bx=3, by=1, warp=2, lane=5)`. What NVIDIA's
+        compiler says of a kernel is waited for.
         """
-        found = self.subject(kind)
+        found = self.subject(kind, self.compiled.awaited)
         chosen = {**found.looked, **selecting.looked(kind, looked)}
         return Shown(pictures.picture(kind, replace(found, looked=chosen)))
 
-    def subject(self, kind: str = "", live: bool = False) -> pictures.Subject:
-        """What pictures (of that kind) are of. `live`: somebody looks at them; what is not known yet is found out."""
+    def subject(self, kind: str = "", used: Callable[[str, str], Any] | None = None) -> pictures.Subject:
+        """What pictures (of that kind) are of. `used`: how the compiler is asked; without, what is known is shown."""
         trace = self.schedule.trace
         before = self.document.trace_at(self.step - 1) if self.step else None
         return pictures.Subject(
             trace, self.machine, before, tuple(self.selection), tuple(self._points()), self.target,
-            self.looked.get(kind, {}), self.compiled.used if live else self.compiled.known,
+            self.looked.get(kind, {}), used or self.compiled.known,
         )  # fmt: skip
 
     def _points(self) -> Iterator[pictures.Point]:
