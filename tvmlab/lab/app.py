@@ -19,7 +19,7 @@ from typing import Any
 
 from ..core import hooks
 from ..core.error import LabError
-from ..face.api import create_schedule, need_arguments, need_schedule, refuse_lost
+from ..face.api import as_target, create_schedule, need_arguments, need_schedule, refuse_lost
 from ..face.document import Document
 from ..face.handle import Schedule
 from ..face.source import caller, place, result_names
@@ -45,8 +45,9 @@ class Lab:
     """A notebook's schedule lab.
 
     `schedule`: of `te.create_schedule`, or nothing: the lab then starts from its catalogue of operators. `args`: the
-    tensors in the order of the function's arguments. `target`: what runs it, "llvm" or "numba". `machine`: a preset of
-    the machine that modelled numbers are for. Without one it is that of `tvmlab.options`.
+    tensors in the order of the function's arguments. `target`: what runs it, "llvm" or "opencl". `machine`: a preset of
+    the machine that modelled numbers are for. Without one it is that of `tvmlab.options`; of a schedule that is bound
+    to threads, a target that has them.
 
         lab.apply("split", "C.i", factor=32)      as if pointed at; also lab.undo(), lab.redo(), lab.run()
         lab.step = 3                              look at step 3; lab.schedule is the schedule there
@@ -65,9 +66,6 @@ class Lab:
         assert schedule is not None
         self.number = next(_numbers)
         self.id, self.name = f"lab-{self.number}", name or f"lab {self.number}"
-        self.target, self.machine = settings.target(target), settings.machine(machine)
-        given = {"target": target, "machine": machine}
-        self._unasked = {name: getattr(self, name) for name, value in given.items() if not value}
         self.later = Later()
         self.selection: list[str] = []
         self.said: payload.Message = {"n": 0, "text": "", "kind": "info", "card": None}
@@ -81,6 +79,10 @@ class Lab:
         if self.starts:
             self.workload, self.kernel = FIRST["name"], FIRST
         self.runs = self._made_runs()
+        self.target = settings.target(target, schedule.trace)
+        self.machine = settings.machine(machine)
+        given = {"target": target, "machine": machine}
+        self._unasked = {name: getattr(self, name) for name, value in given.items() if not value}
         self.compiled = self._made_compiled()
         self.looked: dict[str, dict[str, Any]] = {}  # what a person looks at in pictures, by their kind
         self.news = 0  # how often pictures have shown something else without a step
@@ -108,7 +110,8 @@ class Lab:
     def settle(self) -> None:
         """A person's settings came only after this lab was made: they hold for what nobody has chosen."""
         before = self.target, self.machine, self.runs.options
-        for name, usual in {"target": settings.target(), "machine": settings.machine()}.items():
+        target = settings.target(None, self.schedule.trace)
+        for name, usual in {"target": target, "machine": settings.machine()}.items():
             if getattr(self, name) == self._unasked.get(name):
                 setattr(self, name, usual)
         self.runs.usual(**settings.of_runs())
@@ -136,6 +139,15 @@ class Lab:
                 self.say(said)
 
     # ------------------------------------------------------------ looking
+
+    @property
+    def target(self) -> str:
+        """What the lab is for, with options, as text: runs are of it, and what its device refuses is said."""
+        return self.runs.options.target
+
+    @target.setter
+    def target(self, target: Any) -> None:
+        self.runs.set(target=str(as_target(target)))
 
     @property
     def schedule(self) -> Schedule:
@@ -279,7 +291,7 @@ class Lab:
         """Put a run of this step into the queue; its id."""
         steps = [e for e in self.document.entries[: self.step] if not e.parked]
         title = f"step {self.step}" if steps else "start"
-        chosen = {"target": self.target, "kernel": self.kernel, **(options or {})}
+        chosen = {"kernel": self.kernel, **(options or {})}
         found = self.runs.run(self.schedule.trace, title, self.step_id, chosen, self.args)
         self._awaited.add(found)
         return found
@@ -365,7 +377,8 @@ class Lab:
         return {**found, "undo": undo, "redo": redo}
 
     def seconds(self) -> dict[str, float]:
-        """The last measured time after each step, by its id ("" for the start); of what has changed since, none."""
+        """The last time measured on the target after each step, by its id ("" for the start); of what has changed
+        since, none."""
         if not self.runs.payload()["rows"]:
             return {}
         ids = ["", *(e.id for e in self.document.entries)]

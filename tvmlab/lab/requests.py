@@ -235,7 +235,7 @@ def select(lab: Any, request: Request) -> None:
 @handles("target")
 def target(lab: Any, request: Request) -> None:
     with lab.acting():
-        lab.target = str(as_target(request["what"]))
+        lab.target = request["what"]
 
 
 @handles("machine")
