@@ -79,8 +79,7 @@ class Lab:
         if self.starts:
             self.workload, self.kernel = FIRST["name"], FIRST
         self.runs = self._made_runs()
-        self.target = settings.target(target, schedule.trace)
-        self.machine = settings.machine(machine)
+        self.target, self.machine = settings.target(target, schedule.trace), settings.machine(machine)
         given = {"target": target, "machine": machine}
         self._unasked = {name: getattr(self, name) for name, value in given.items() if not value}
         self.compiled = self._made_compiled()
@@ -377,8 +376,7 @@ class Lab:
         return {**found, "undo": undo, "redo": redo}
 
     def seconds(self) -> dict[str, float]:
-        """The last time measured on the target after each step, by its id ("" for the start); of what has changed
-        since, none."""
+        """The last time on the target after each step, by its id ("" for the start); of changed ones, none."""
         if not self.runs.payload()["rows"]:
             return {}
         ids = ["", *(e.id for e in self.document.entries)]
