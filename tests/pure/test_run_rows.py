@@ -64,7 +64,7 @@ def test_rows_keep_the_contract_and_stay_small():
     row = runs.blank("r1", '<b>"step" 😀</b>', "", "", Options())
     assert complaints(row, payload.Run) == []
     result = {"check": "ok", "worst": "", "wrong": None, "compile": 0.123456789, "size": "", "threads": 2,
-              "machine": "", "baseline_name": "", "seconds": 0.123456789, "spread": 0.0, "gflops": None,
+              "machine": "", "baseline_name": "", "untimed": "", "seconds": 0.123456789, "spread": 0.0, "gflops": None,
               "baseline": None, "naive": None, "times": [0.123456789] * 1000}  # fmt: skip
     runs.filled(row, result)
     assert complaints(row, payload.Run) == [] and len(row["times"]) <= 40 and row["seconds"] == 0.12346

@@ -79,3 +79,31 @@ def test_what_the_compiler_says_comes_by_itself(book, page):
     book.screenshot("gpu-compiled-light", ".jp-Notebook .tvl")
     pictures.get_by_role("combobox", name="device").select_option("sm_80")
     drawn.get_by_text("ptxas, sm_80").wait_for()
+
+
+WIDE = """import tvmlab
+from tvmlab import te
+A = te.placeholder((4096,), name="A")
+B = te.compute((4096,), lambda i: A[i] + 1.0, name="B")
+s = te.create_schedule(B.op)
+bx, tx = s[B].split(B.op.axis[0], 1024)
+s[B].bind(bx, te.thread_axis("blockIdx.x"))
+s[B].bind(tx, te.thread_axis("threadIdx.x"))
+lab = tvmlab.Lab(s, [A, B], target="interp")"""
+
+
+def test_what_a_target_refuses_is_said_in_the_head_however_narrow(book):
+    page = show(book, WIDE)
+    page.runs()
+    box = page.drawer("Runs").get_by_role("combobox", name="target")
+    assert box.input_value() == "interp"
+    box.select_option("opencl")
+    page.root.get_by_text("not for opencl: threadIdx.x = 1024 threads per block; opencl has 256").wait_for()
+    page.close()
+    page.run()
+    page.says("failed: threadIdx.x = 1024 threads per block; opencl has 256")
+    for width in (1560, 800, 420):
+        book.page.set_viewport_size({"width": width, "height": 1000})
+        book.page.wait_for_function("e => e.scrollWidth <= e.clientWidth", arg=page.root.element_handle())
+        head = page.root.locator(".tvl-header-state")
+        assert head.evaluate("e => [...e.querySelectorAll('button')].every(b => b.scrollWidth <= b.clientWidth)")

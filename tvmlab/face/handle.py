@@ -197,9 +197,21 @@ class Schedule(Shown):
         """What may be done to a loop of a stage (to the stage itself without an axis), each with its verdict."""
         return moves(self, self[stage].record, axis)
 
-    def check(self) -> list[LabError]:
-        """The open obligations, and what else `build` would refuse."""
-        return pipeline.problems(self.state)
+    def check(self, target: Any = None) -> list[LabError]:
+        """What `build` would refuse: open obligations, accesses outside a shape, marks that passes cannot follow.
+
+        With a `target` also what only that one refuses: loops bound to threads where it has none, kernels with more
+        threads or shared memory than its device, barriers that not all threads reach. Without one nothing is said of
+        devices, so that a build for a GPU may still be refused.
+        """
+        found = pipeline.problems(self.state)
+        if target is None or found:
+            return found
+        from .api import as_target
+        from .fits import refused
+
+        error = refused(self.trace, as_target(target))
+        return [] if error is None else [error]
 
     def default(self, target: Any = None) -> Schedule:
         """A default GPU schedule, as ordinary steps: each stage shared out to blocks of threads; returns the schedule.

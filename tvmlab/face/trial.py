@@ -12,8 +12,7 @@ import pickle
 import time
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -28,6 +27,7 @@ from ..core.walk import walk
 from ..expr.tensor import Tensor
 from ..runtime import host, measure
 from ..runtime.device import DeviceError
+from ..runtime.gpu.errors import NO_TIMES
 from ..runtime.module import Module
 from ..schedule.trace import Trace
 from . import inputs
@@ -46,6 +46,10 @@ PACKAGE = __name__.split(".", 1)[0]
 KEPT = 64  # modules
 FEW = 3  # repeats, from which on a median says something
 NAIVE_SHARE = 0.1  # of the limit that the unscheduled program may take
+NOTHING_BESIDE: Mapping[str, Any] = {"baseline": None, "baseline_name": "", "naive": None}
+UNTIMED: Mapping[str, Any] = {  # what runs there is checked: no time of it would mean anything, nor one beside it
+    "seconds": None, "spread": None, "times": [], "number": 0, "gflops": None, "untimed": "simulator", **NOTHING_BESIDE,
+}  # fmt: skip
 
 
 # ---------------------------------------------------------------- asking
@@ -214,28 +218,25 @@ def measure_one(asked: Mapping[str, Any], report: Report) -> dict[str, Any]:
     made = checked(asked, it)
     report({"state": "running", "progress": 0.4})
     share, said = 1e-3 * it.chosen.min_ms, _share(report, 0.4, 0.8)
-    with _clocked(it, made) as clock:
-        times, number = timed(clock, it.chosen.repeats, share, it.chosen.limit * 0.5, said, it.chosen.enough)
+    made |= {
+        "compile": it.compile, "size": it.args.text, "threads": it.chosen.threads or cores(),
+        "machine": host.description(),
+    }  # fmt: skip
+    try:
+        with it.module.clocked(*it.arguments) as clock:
+            times, number = timed(clock, it.chosen.repeats, share, it.chosen.limit * 0.5, said, it.chosen.enough)
+    except DeviceError as e:
+        if e.rule != NO_TIMES:
+            raise
+        return {**made, **UNTIMED}
     result = measure.BenchmarkResult(tuple(times), number)
     work = arithmetic(operations(it.trace), it.args.numbers)
     made |= {
-        "seconds": result.median, "spread": result.iqr, "times": times, "number": number, "compile": it.compile,
-        "gflops": work / result.median / 1e9 if work and result.median > 0 else None, "size": it.args.text,
-        "threads": it.chosen.threads or cores(), "machine": host.description(),
+        "seconds": result.median, "spread": result.iqr, "times": times, "number": number, "untimed": "",
+        "gflops": work / result.median / 1e9 if work and result.median > 0 else None,
     }  # fmt: skip
     report({"state": "running", "progress": 0.8})
     return made | beside(asked, it)
-
-
-@contextmanager
-def _clocked(it: Ready, made: Mapping[str, Any]) -> Iterator[measure.Clock]:
-    """The module's clock. What has none (the CUDA simulator) has been checked at least, which is said."""
-    try:
-        with it.module.clocked(*it.arguments) as clock:
-            yield clock
-    except DeviceError as e:
-        found = f"The results were checked: {made['check']}; {made['worst']}"
-        raise DeviceError(e.rule, f"{e.message}. {found}", e.where, hint=e.hint) from None
 
 
 def _share(report: Report, low: float, high: float) -> Callable[[float], None]:
@@ -349,19 +350,18 @@ _beside: OrderedDict[Any, dict[str, Any]] = OrderedDict()
 
 def beside(asked: Mapping[str, Any], it: Ready) -> dict[str, Any]:
     """The library's time, and that of the program nobody scheduled; once per expression, size and target."""
-    nothing = {"baseline": None, "baseline_name": "", "naive": None}
     if not it.chosen.baseline:
-        return nothing
+        return {**NOTHING_BESIDE}
     key = (asked["start"], it.chosen.target, it.args.text, it.chosen.threads)
     found = _beside.setdefault(key, {})
     if "baseline" not in found:
-        found |= {**nothing, **_library(it)}
+        found |= {**NOTHING_BESIDE, **_library(it)}
         del found["naive"]
     if "naive" not in found and len(it.trace):  # without steps it is the naive one itself
         found["naive"] = _naive(asked, it)
     while len(_beside) > KEPT:
         _beside.popitem(last=False)
-    return {**nothing, **found}
+    return {**NOTHING_BESIDE, **found}
 
 
 def _library(it: Ready) -> dict[str, Any]:
@@ -395,13 +395,13 @@ def _naive(asked: Mapping[str, Any], it: Ready) -> float | None:
 def compare(first: Mapping[str, Any], second: Mapping[str, Any], report: Report) -> dict[str, Any]:
     """Two traces in turn, round by round. `ratio`: the time of the first over the time of the second."""
     a = ready(first, report)
-    if a.module.on_device:
+    b = ready(second, report, a if first["start"] == second["start"] else None)
+    if a.module.on_device or b.module.on_device:
         raise DeviceError(
-            "compare-device", "two programs on a device are not timed side by side yet: a call is mostly copying",
+            "compare-device", "programs on a device are not timed side by side yet: a call is mostly copying",
             hint="time each by itself: there it is the kernels that are timed, by the device's own clock",
         )  # fmt: skip
     checks = [checked(first, a)]
-    b = ready(second, report, a if first["start"] == second["start"] else None)
     report({"state": "checking", "progress": 0.2})
     checks.append(checked(second, b))
     rounds, budget = a.chosen.rounds, min(a.chosen.limit * 0.6, 4 * a.chosen.enough)

@@ -19,7 +19,7 @@ from typing import Any
 
 from ..core import hooks
 from ..core.error import LabError
-from ..face.api import create_schedule, need_arguments, need_schedule, refuse_lost
+from ..face.api import as_target, create_schedule, need_arguments, need_schedule, refuse_lost
 from ..face.document import Document
 from ..face.handle import Schedule
 from ..face.source import caller, place, result_names
@@ -45,8 +45,9 @@ class Lab:
     """A notebook's schedule lab.
 
     `schedule`: of `te.create_schedule`, or nothing: the lab then starts from its catalogue of operators. `args`: the
-    tensors in the order of the function's arguments. `target`: what runs it, "llvm" or "numba". `machine`: a preset of
-    the machine that modelled numbers are for. Without one it is that of `tvmlab.options`.
+    tensors in the order of the function's arguments. `target`: what runs it, "llvm" or "opencl". `machine`: a preset of
+    the machine that modelled numbers are for. Without one it is that of `tvmlab.options`; of a schedule that is bound
+    to threads, a target that has them.
 
         lab.apply("split", "C.i", factor=32)      as if pointed at; also lab.undo(), lab.redo(), lab.run()
         lab.step = 3                              look at step 3; lab.schedule is the schedule there
@@ -65,9 +66,6 @@ class Lab:
         assert schedule is not None
         self.number = next(_numbers)
         self.id, self.name = f"lab-{self.number}", name or f"lab {self.number}"
-        self.target, self.machine = settings.target(target), settings.machine(machine)
-        given = {"target": target, "machine": machine}
-        self._unasked = {name: getattr(self, name) for name, value in given.items() if not value}
         self.later = Later()
         self.selection: list[str] = []
         self.said: payload.Message = {"n": 0, "text": "", "kind": "info", "card": None}
@@ -81,6 +79,9 @@ class Lab:
         if self.starts:
             self.workload, self.kernel = FIRST["name"], FIRST
         self.runs = self._made_runs()
+        self.target, self.machine = settings.target(target, schedule.trace), settings.machine(machine)
+        given = {"target": target, "machine": machine}
+        self._unasked = {name: getattr(self, name) for name, value in given.items() if not value}
         self.compiled = self._made_compiled()
         self.looked: dict[str, dict[str, Any]] = {}  # what a person looks at in pictures, by their kind
         self.news = 0  # how often pictures have shown something else without a step
@@ -108,7 +109,8 @@ class Lab:
     def settle(self) -> None:
         """A person's settings came only after this lab was made: they hold for what nobody has chosen."""
         before = self.target, self.machine, self.runs.options
-        for name, usual in {"target": settings.target(), "machine": settings.machine()}.items():
+        target = settings.target(None, self.schedule.trace)
+        for name, usual in {"target": target, "machine": settings.machine()}.items():
             if getattr(self, name) == self._unasked.get(name):
                 setattr(self, name, usual)
         self.runs.usual(**settings.of_runs())
@@ -136,6 +138,15 @@ class Lab:
                 self.say(said)
 
     # ------------------------------------------------------------ looking
+
+    @property
+    def target(self) -> str:
+        """What the lab is for, with options, as text: runs are of it, and what its device refuses is said."""
+        return self.runs.options.target
+
+    @target.setter
+    def target(self, target: Any) -> None:
+        self.runs.set(target=str(as_target(target)))
 
     @property
     def schedule(self) -> Schedule:
@@ -279,7 +290,7 @@ class Lab:
         """Put a run of this step into the queue; its id."""
         steps = [e for e in self.document.entries[: self.step] if not e.parked]
         title = f"step {self.step}" if steps else "start"
-        chosen = {"target": self.target, "kernel": self.kernel, **(options or {})}
+        chosen = {"kernel": self.kernel, **(options or {})}
         found = self.runs.run(self.schedule.trace, title, self.step_id, chosen, self.args)
         self._awaited.add(found)
         return found
@@ -365,7 +376,7 @@ class Lab:
         return {**found, "undo": undo, "redo": redo}
 
     def seconds(self) -> dict[str, float]:
-        """The last measured time after each step, by its id ("" for the start); of what has changed since, none."""
+        """The last time on the target after each step, by its id ("" for the start); of changed ones, none."""
         if not self.runs.payload()["rows"]:
             return {}
         ids = ["", *(e.id for e in self.document.entries)]
@@ -391,19 +402,20 @@ class Lab:
     def picture(self, kind: str = "graph", **looked: Any) -> Shown:
         """One of the lab's pictures, as a cell shows it: graph, relations, metrics, roofline, parallel.
 
-        `looked`: what to look at in it this once, `lab.picture("parallel", bx=3, by=1, warp=2, lane=5)`.
+        `looked`: what to look at in it this once, `lab.picture("parallel", bx=3, by=1, warp=2, lane=5)`. What NVIDIA's
+        compiler says of a kernel is waited for.
         """
-        found = self.subject(kind)
+        found = self.subject(kind, self.compiled.awaited)
         chosen = {**found.looked, **selecting.looked(kind, looked)}
         return Shown(pictures.picture(kind, replace(found, looked=chosen)))
 
-    def subject(self, kind: str = "", live: bool = False) -> pictures.Subject:
-        """What pictures (of that kind) are of. `live`: somebody looks at them; what is not known yet is found out."""
+    def subject(self, kind: str = "", used: Callable[[str, str], Any] | None = None) -> pictures.Subject:
+        """What pictures (of that kind) are of. `used`: how the compiler is asked; without, what is known is shown."""
         trace = self.schedule.trace
         before = self.document.trace_at(self.step - 1) if self.step else None
         return pictures.Subject(
             trace, self.machine, before, tuple(self.selection), tuple(self._points()), self.target,
-            self.looked.get(kind, {}), self.compiled.used if live else self.compiled.known,
+            self.looked.get(kind, {}), used or self.compiled.known,
         )  # fmt: skip
 
     def _points(self) -> Iterator[pictures.Point]:

@@ -8,6 +8,7 @@ from typing import Any
 from ..analysis import machine
 from ..core.error import BuildError
 from ..core.units import duration
+from ..face.api import as_target
 from ..runtime.gpu import cuda, devices
 from ..runtime.measure import WIDE
 from ..target import get, names
@@ -18,13 +19,13 @@ from ..view.runs import times
 
 def heading(lab: Any) -> payload.Head:
     """The trait `head`."""
-    time, spread, times_naive = measured(lab.runs.payload()["rows"])
+    time, spread, times_naive = measured(lab.runs.payload()["rows"], lab.target)
     parked = [f"{e.label or e.primitive}: {e.reason}" for e in lab.document.entries[: lab.step] if e.parked]
     variable = called(lab.schedule)
     return {
         "schema": payload.SCHEMA, "id": lab.id, "name": lab.name, "variable": variable,
-        **head.said(lab.schedule.trace, variable, parked, lab.workload),
-        "target": lab.target, "targets": targets(), "machine": lab.machine.name, "machines": machines(),
+        **head.said(lab.schedule.trace, variable, parked, lab.workload, as_target(lab.target)),
+        "target": lab.target, "targets": targets(lab.target), "machine": lab.machine.name, "machines": machines(),
         "time": time, "spread": spread, "times_naive": times_naive,
         "busy": "", "start": lab.starts, "looked": lab.news, "given": lab.document.given,
     }  # fmt: skip
@@ -41,11 +42,13 @@ def called(schedule: Any) -> str:
     return next((n for n, v in names if v is schedule and not n.startswith("_")), "s")
 
 
-def measured(rows: Sequence[payload.Run]) -> tuple[str, str, str]:
-    """The last time of what is looked at, its spread, and how often faster than before any step: in words."""
-    row = next((r for r in rows if r["state"] == "done" and not r["stale"] and r["seconds"]), None)
+def measured(rows: Sequence[payload.Run], target: str) -> tuple[str, str, str]:
+    """The last time of what is looked at on this target, its spread, and how often faster than before any step: in
+    words."""
+    right = (r for r in rows if r["state"] == "done" and r["target"] == target and r["check"] != "wrong")
+    row = next((r for r in right if not r["stale"] and (r["seconds"] or r.get("untimed"))), None)
     if row is None or not row["seconds"]:
-        return "not run", "", ""
+        return "not run" if row is None else "not timed", "", ""
     width = (row["spread"] or 0.0) / row["seconds"]
     part = f"{50 * width:.0f}" if width >= 0.2 else f"{50 * width:.2g}"
     spread = "" if row["spread"] is None else "unsteady," if width > WIDE else f"±{part} %"
@@ -58,9 +61,13 @@ def as_naive(naive: float, seconds: float) -> str:
     return f"{times(seconds / naive)} slower than naive" if seconds > naive else f"{times(naive / seconds)} naive"
 
 
-def targets() -> list[payload.Target]:
-    """Every target that has a file, those that cannot run here with the reason."""
-    return [_target(name) for name in names()]
+def targets(chosen: str = "") -> list[payload.Target]:
+    """Every target that has a file, those that cannot run here with the reason; and the one that was chosen with
+    options."""
+    found = [_target(name) for name in names()]
+    if chosen and chosen not in names():
+        found.append({**_target(as_target(chosen).name), "name": chosen, "label": chosen})
+    return found
 
 
 def _target(name: str) -> payload.Target:

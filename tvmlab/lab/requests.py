@@ -235,7 +235,7 @@ def select(lab: Any, request: Request) -> None:
 @handles("target")
 def target(lab: Any, request: Request) -> None:
     with lab.acting():
-        lab.target = str(as_target(request["what"]))
+        lab.target = request["what"]
 
 
 @handles("machine")
@@ -314,7 +314,7 @@ def picture(lab: Any, request: Request) -> Any:
     """The picture of one kind; without one, the kinds there are."""
     if not request.get("what"):
         return [{"kind": k["value"], "label": k["label"], **pictures.about(k["value"])} for k in pictures.kinds()]
-    return pictures.picture(request["what"], lab.subject(request["what"], live=True))
+    return pictures.picture(request["what"], lab.subject(request["what"], lab.compiled.used))
 
 
 @handles("drawer")

@@ -298,19 +298,19 @@ class Runs:
             self._now = "-"
 
     def seconds_of(self, trace: Trace) -> float | None:
-        """The last measured time of a trace, wherever it stood; a wrong result has none."""
-        found = self._last(trace)
+        """The last measured time of a trace on the target of the runs, wherever it stood; a wrong result has none."""
+        found = self._last(trace, self._options.target)
         return found["seconds"] if found is not None else None
 
     def last_of(self, trace: Trace, target: str) -> str:
-        """The id of the last run of a trace on a target, if it gave a time; "" for none."""
+        """The id of the last run of a trace on a target that came to its end; "" for none."""
         found = self._last(trace, target)
         return found["id"] if found is not None and found["id"] in self._traces else ""
 
-    def _last(self, trace: Trace, target: str = "") -> Run | None:
+    def _last(self, trace: Trace, target: str) -> Run | None:
         with self._lock:
             right = [r for r in self._rows if r["state"] == "done" and r["check"] != "wrong"]
-            done = [r for r in right if target in ("", r["target"]) and self._may_be(r, trace)]
+            done = [r for r in right if r["target"] == target and self._may_be(r, trace)]
         if not done:
             return None
         try:
@@ -359,7 +359,7 @@ class Runs:
             self._forget()
         values = data.get("options") if isinstance(data, Mapping) else None
         for name, value in (values if isinstance(values, Mapping) else {}).items():
-            if name in SHOWN and name != "inputs":
+            if name in SHOWN and name not in ("inputs", "target"):  # the lab itself says what it was for
                 self._try(name, value)
         self._tell()
 

@@ -18,7 +18,11 @@ from ..analysis import machine as machines
 from ..analysis.machine import Machine
 from ..core.error import LabError, MissingName
 from ..face.api import as_target
+from ..face.fits import refused
 from ..face.options import MOST_ROUNDS, MOST_SECONDS, OptionError, Options
+from ..runtime.gpu import devices
+from ..schedule.trace import Trace
+from ..view.frame import bound
 
 USUAL_TARGET = "llvm"
 USUAL_RUN = Options()
@@ -110,9 +114,18 @@ def heard(values: Any) -> bool:
     return first
 
 
-def target(asked: Any = None) -> str:
-    """The target of a lab, with its options, as text."""
-    return str(as_target(asked if asked is not None else now().defaultTarget or USUAL_TARGET))
+def target(asked: Any = None, trace: Trace | None = None) -> str:
+    """The target of a lab, with its options, as text. `trace`: what it has to run, where nobody has asked for one."""
+    found = as_target(asked if asked is not None else now().defaultTarget or USUAL_TARGET)
+    if asked is None and trace is not None and not found.kind.threads and bound(trace):
+        return with_threads(trace)
+    return str(found)
+
+
+def with_threads(trace: Trace) -> str:
+    """What runs these threads here: a device, else Numba's simulator, else the interpreter."""
+    here = [kind for kind in ("opencl", "cuda") if devices.listing(kind).devices] + ["interp"]
+    return next((name for name in here if refused(trace, as_target(name)) is None), here[0])
 
 
 def machine(asked: Any = None) -> Machine:

@@ -15,9 +15,12 @@ from weakref import WeakKeyDictionary
 from ..core.deep import deep
 from ..core.error import LabError
 from ..core.program import Program
+from ..expr.extern import ExternOp
+from ..face.defaults import bound as threads
 from ..face.document import Document
 from ..face.verdict import arguments
 from ..lowering import pipeline
+from ..lowering.blocks import has_threads
 from ..lowering.config import DEFAULT, Config
 from ..schedule.state import State
 from ..schedule.trace import Trace
@@ -71,6 +74,17 @@ def numbered(found: Frame, numbers: Sequence[int]) -> Frame:
 def program(trace: Trace) -> Program:
     """The loops that a frame shows, what is owed among its notes. Raises what stands in the way of any loops."""
     return _lowered(trace)[0]
+
+
+@deep
+def bound(trace: Trace) -> bool:
+    """Is a loop bound to threads? Of most schedules the marks say at once that none is."""
+    if not any(threads(s) or isinstance(s.op, ExternOp) for s in trace.state.in_order):
+        return False
+    try:
+        return has_threads(program(trace).body)
+    except (LabError, ValueError, TypeError):  # there are no loops
+        return False
 
 
 @deep

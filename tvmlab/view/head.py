@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import shorten
 from typing import TypedDict
 
+from ..core.error import LabError
 from ..core.node import Bin, Cast, Expr, IterVar, Load, Reduce
 from ..core.text import show
 from ..expr.tensor import ComputeOp, Operation
+from ..face.fits import refused, without_threads
 from ..schedule.state import is_input
 from ..schedule.trace import Trace
-from .frame import frame
+from ..target import Target
+from .frame import bound, frame
 from .payload import Badge, Sign
 from .program import program
 from .rich import equation
 
 LONGEST = 240  # letters of an equation
+LONGEST_BADGE = 80
 
 
 class Said(TypedDict):
@@ -28,10 +33,13 @@ class Said(TypedDict):
     program: str
 
 
-def said(trace: Trace, variable: str = "s", parked: Sequence[str] = (), workload: str = "") -> Said:
-    """`variable`: what the schedule is called in code. `parked`: steps that no longer apply, each with its reason."""
+def said(
+    trace: Trace, variable: str = "s", parked: Sequence[str] = (), workload: str = "", target: Target | None = None
+) -> Said:
+    """`variable`: what the schedule is called in code. `parked`: steps that no longer apply, each with its reason.
+    `target`: what it is to run on."""
     return {
-        "title": title(trace, workload), "expression": expression(trace), "badge": badge(trace, parked),
+        "title": title(trace, workload), "expression": expression(trace), "badge": badge(trace, parked, target),
         "calls": trace.to_code(variable), "program": program(trace, variable),
     }  # fmt: skip
 
@@ -102,16 +110,35 @@ def expression(trace: Trace) -> list[str]:
     return [x if len(x) <= LONGEST else x[:LONGEST] + " ..." for x in lines]
 
 
-def badge(trace: Trace, parked: Sequence[str] = ()) -> Badge:
-    """ "legal", "2 things are open", "1 step no longer applies"."""
+def badge(trace: Trace, parked: Sequence[str] = (), target: Target | None = None) -> Badge:
+    """ "legal", "2 things are open", "1 step no longer applies", "not for opencl: threadIdx.x = 1024 threads ..."."""
     shown = frame(trace)
     error = [shown["error"]["text"]] if "error" in shown else []
     owed = [] if error else shown["notes"]
     words = ["cannot be lowered"] if error else []
     words += [counted(len(parked), "step no longer applies", "steps no longer apply")] if parked else []
     words += [counted(len(owed), "thing is open", "things are open")] if owed else []
-    sign: Sign = "x" if error or parked else "?" if owed else "+"
-    return {"sign": sign, "text": ", ".join(words) or "legal", "items": [*error, *parked, *owed]}
+    against = None if error or owed or target is None else _refused(trace, target)
+    if against is not None and target is not None:
+        text = f"not for {target.name}: {against.message}".replace("`", "")
+        words.append(shorten(text, LONGEST_BADGE, placeholder=" ..."))
+    sign: Sign = "x" if error or parked or against else "?" if owed else "+"
+    return {"sign": sign, "text": ", ".join(words) or "legal", "items": [*error, *parked, *owed, *_told(against)]}
+
+
+def _refused(trace: Trace, target: Target) -> LabError | None:
+    """Why the target does not take it. Of CPUs only: have they the threads that loops are bound to?"""
+    if target.device_model:
+        return refused(trace, target)
+    return without_threads(target) if not target.kind.threads and bound(trace) else None
+
+
+def _told(error: LabError | None) -> list[str]:
+    if error is None:
+        return []
+    instead = f"Instead: {', '.join(error.legal)}." if error.legal else ""
+    lines = (error.message, *error.where, instead, *error.hint.splitlines())
+    return [x.strip().replace("`", "") for x in lines if x]
 
 
 def counted(n: int, one: str, many: str) -> str:

@@ -341,6 +341,7 @@ class Run(TypedDict):
     baseline_name: str
     naive: NotRequired[float | None]  # seconds of the program before any step
     error: Card | None
+    untimed: NotRequired[str]  # what runs it and gives no times: "simulator"
     machine: str
     pinned: bool
     stale: bool  # the schedule has gone on since

@@ -35,13 +35,13 @@ def blank(id: str, title: str, step: str, trace: str, chosen: Options) -> Run:
         "target": chosen.target, "size": "", "threads": chosen.threads, "state": "queued", "progress": 0.0,
         "seconds": None, "spread": None, "times": [], "gflops": None, "check": "", "worst": "", "wrong": None,
         "compile": None, "baseline": None, "baseline_name": "", "naive": None, "error": None, "machine": "",
-        "pinned": False, "stale": False,
+        "untimed": "", "pinned": False, "stale": False,
     }  # fmt: skip
 
 
 def filled(row: Run, result: Mapping[str, Any]) -> None:
     """What a trial gave, into its row."""
-    for name in ("check", "worst", "wrong", "compile", "size", "threads", "machine", "baseline_name"):
+    for name in ("check", "worst", "wrong", "compile", "size", "threads", "machine", "baseline_name", "untimed"):
         row[name] = result[name]
     for name in ("seconds", "spread", "gflops", "baseline", "naive"):
         row[name] = _short(result[name])  # type: ignore[literal-required]
@@ -76,10 +76,13 @@ def ended(row: Run) -> tuple[str, Literal["info", "good", "bad"]]:
     if row["state"] == "cancelled":
         return f"{name}: cancelled.", "info"
     if row["state"] == "failed":
-        return f"{name} failed: see Runs.", "bad"
+        why = row["error"]["text"].split("\n")[0].rstrip(".") if row["error"] else "see Runs"
+        return f"{name} failed: {why}.", "bad"
     if row["check"] == "wrong":
         return f"{name}: the result is wrong, see Runs.", "bad"
     checked = "right, " if row["check"] == "ok" else ""
+    if untimed := row.get("untimed"):
+        return f"{name}: {checked}not timed ({untimed}).", "good"
     seconds, naive = row["seconds"] or 0.0, row["step"] and row.get("naive")
     gain = ""
     if naive and seconds:

@@ -13,16 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ..core import verify
 from ..core.deep import deep
 from ..core.error import BuildError, LabError
 from ..core.node import For
 from ..core.program import Program
 from ..core.text import program_lines
-from ..face.api import for_target, leaving_out, refuse_open
-from ..face.verdict import arguments
-from ..lowering import pipeline
-from ..lowering.config import DEFAULT
+from ..face.fits import flat
 from ..schedule.state import State
 from ..schedule.trace import Trace
 from ..target import Target, get, names
@@ -140,16 +136,6 @@ def refuse_long(text: str) -> None:
             f"unrolled, the code branches in {branches} places: compiling it here would hold up the notebook",
             hint="run it (a run compiles in a process of its own), or unroll a loop with fewer turns",
         )
-
-
-def flat(trace: Trace, target: Target) -> Program:
-    """The program as that target's generator takes it. Refused like a build: an open obligation, an illegal program."""
-    found: list[LabError] = []
-    config = leaving_out(DEFAULT, target)
-    program = pipeline.readable(trace.state, arguments(trace), config=config, problems=found)
-    refuse_open(program, found)
-    verify.check(program)
-    return for_target(program, target, config)
 
 
 def _text(kind: Kind, lines: list[Line], note: str = "", error: Any = None) -> SourceText:

@@ -289,6 +289,12 @@ it("runs: what is wrong is told by its element and the iterations that wrote it"
   expect([asked("cancel"), asked("pin")]).toEqual([[{ what: "r4" }], [{ what: "r3" }]]);
 });
 
+it("runs: what a simulator has run is right, and not timed", async () => {
+  await open({ runs: runs({ rows: [run({ id: "r1", seconds: null, times: [], baseline: null, untimed: "simulator" })] }) });
+  await lab.click(lab.one(".tvl-time"));
+  expect(lab.one(".tvl-runs tbody").textContent).toMatch(/not timed.*✓ right/);
+});
+
 it("options are sent as numbers when they are left, and refused where they are", async () => {
   await open({}, { options: (r) => (r.values?.repeats === "many" ? refuse("repeats must be a number") : null) });
   await lab.click(lab.one(".tvl-time"));

@@ -267,6 +267,7 @@ export interface Run {
   baseline_name: string;
   naive?: number | null;
   error: Card | null;
+  untimed?: string;
   machine: string;
   pinned: boolean;
   stale: boolean;

@@ -9,11 +9,14 @@ import pytest
 from tests.payloads import complaints
 from tvmlab import te
 from tvmlab.core.error import LabError
+from tvmlab.face.trial import fingerprint
 from tvmlab.lab.app import Lab
 from tvmlab.lab.heading import measured, targets
 from tvmlab.lab.requests import answer
+from tvmlab.lab.saving import from_data
 from tvmlab.runtime.worker import Outcome
 from tvmlab.view import payload
+from tvmlab.view.card import card
 from tvmlab.view.runs import ended
 
 SPLIT = {"primitive": "split", "args": {"stage": {"stage": "C"}, "parent": {"axis": "C.i"}, "factor": 4}}
@@ -282,7 +285,12 @@ def test_the_end_of_a_run_is_said():
     assert ended({**row, "title": "start", "step": ""}) == ("Run of start: right, 2 ms.", "good")
     assert ended({**row, "check": "skipped", "naive": None}) == ("Run of step 3: 2 ms.", "good")
     assert ended({**row, "check": "wrong", "seconds": None})[1] == "bad"
-    assert ended({**row, "state": "failed"}) == ("Run of step 3 failed: see Runs.", "bad")
+    failed = {**row, "state": "failed", "error": card(LabError("much", "B takes 9 GiB", where=["for i"], hint="less"))}
+    assert ended(failed) == ("Run of step 3 failed: B takes 9 GiB.", "bad")
+    untimed = {**row, "seconds": None, "naive": None, "untimed": "simulator"}
+    assert ended(untimed) == ("Run of step 3: right, not timed (simulator).", "good")
+    assert ended({**untimed, "check": "skipped"}) == ("Run of step 3: not timed (simulator).", "good")
+    assert ended({**untimed, "check": "wrong"})[1] == "bad"
     assert ended({**row, "state": "cancelled"}) == ("Run of step 3: cancelled.", "info")
 
 
@@ -312,13 +320,73 @@ def test_a_step_taken_by_code_has_the_names_and_the_place_of_its_line(lab, ask):
 
 
 def test_the_time_in_the_head():
-    row = {"step": "e3", "state": "done", "stale": False, "seconds": 2e-3, "spread": 1e-4, "naive": 9e-3}
-    assert measured([row]) == ("2 ms", "±2.5 %", "4.5× naive")
-    assert measured([{**row, "naive": 1e-3}])[2] == "2× slower than naive"
-    assert measured([{**row, "seconds": 2e-6, "spread": 0.0}]) == ("2 µs", "±0 %", "4,500× naive")
-    assert measured([{**row, "spread": 5e-3}])[1] == "unsteady,"  # "±125 %" of a time says nothing
-    assert measured([{**row, "step": ""}])[2] == ""  # the start is not beside itself
-    assert measured([{**row, "stale": True}]) == ("not run", "", "")
+    row = {"step": "e3", "state": "done", "stale": False, "seconds": 2e-3, "spread": 1e-4, "naive": 9e-3,
+           "target": "llvm", "check": "ok"}  # fmt: skip
+
+    def said(**changes):
+        return measured([{**row, **changes}], "llvm")
+
+    assert said() == ("2 ms", "±2.5 %", "4.5× naive")
+    assert said(naive=1e-3)[2] == "2× slower than naive"
+    assert said(seconds=2e-6, spread=0.0) == ("2 µs", "±0 %", "4,500× naive")
+    assert said(spread=5e-3)[1] == "unsteady,"  # "±125 %" of a time says nothing
+    assert said(step="")[2] == ""  # the start is not beside itself
+    assert said(stale=True) == said(check="wrong") == ("not run", "", "")
+    assert said(seconds=None, untimed="simulator") == ("not timed", "", "")
+
+
+def test_a_time_is_of_the_target_that_it_stands_beside():
+    row = {"step": "", "state": "done", "stale": False, "seconds": 2e-3, "spread": 0.0, "check": "ok", "target": "llvm"}
+    other = {**row, "target": "numba", "seconds": 3e-3}
+    assert measured([row], "cuda") == ("not run", "", "")
+    assert [measured([other, row], t)[0] for t in ("llvm", "numba")] == ["2 ms", "3 ms"]
+
+
+def test_the_history_has_times_of_the_target_too(lab):
+    ended_row = {"title": "start", "state": "done", "check": "ok", "seconds": 2e-3, "target": "llvm"}
+    lab.runs.load({"rows": [{**ended_row, "trace": fingerprint(lab.schedule.trace)}]})
+    assert lab.history()["start_seconds"] == 2e-3 and lab.head()["time"] == "2 ms"
+    lab.target = "numba"
+    assert lab.history()["start_seconds"] is None and lab.head()["time"] == "not run"
+    assert len(lab.state()["runs"]["rows"]) == 1
+
+
+def test_the_box_of_targets_in_the_runs_says_what_runs(lab, ask):
+    def shown():
+        state = lab.state()
+        return state["head"]["target"], state["runs"]["options"]["target"]
+
+    assert shown() == ("llvm", "llvm")
+    assert ask("target", what="interp")["ok"] and shown() == ("interp", "interp")
+    assert ask("options", values={"target": "numba"})["ok"] and shown() == ("numba", "numba") == (lab.target,) * 2
+    assert not ask("target", what="no such")["ok"] and shown() == ("numba", "numba")
+    lab.target = "llvm -mcpu=x86-64"
+    assert shown() == ("llvm -mcpu=x86-64",) * 2
+    assert lab.head()["targets"][-1] == {**lab.head()["targets"][-1], "name": lab.target, "available": True}
+    saved = lab.saved()
+    saved["save"]["runs"]["options"]["target"] = "numba"  # as earlier versions wrote it
+    again = from_data(Lab, saved, "x")
+    assert again.target == again.runs.options.target == "llvm -mcpu=x86-64"
+    again.close()
+
+
+def test_the_head_says_what_the_target_refuses(lab):
+    assert lab.head()["badge"]["sign"] == "+"
+    lab.apply("fuse", "C.i", "C.j")
+    lab.apply("split", "C.i.j.fused", nparts=1)
+    lab.apply("bind", "C.i.j.fused.outer", "blockIdx.x")
+    lab.apply("bind", "C.i.j.fused.inner", "threadIdx.x")
+    assert lab.head()["badge"] == {
+        "sign": "x", "text": "not for llvm: this schedule is bound to threads of a GPU, and llvm has none",
+        "items": ["this schedule is bound to threads of a GPU, and llvm has none",
+                  "Instead: target cuda, target cuda_c, target interp, target opencl."],
+    }  # fmt: skip
+    lab.target = "opencl"
+    assert lab.head()["badge"]["text"] == "not for opencl: threadIdx.x = 391 threads per block; opencl has 256"
+    assert lab.head()["badge"]["items"][2] == "threadIdx.x (391): i.j.fused.inner of stage C"
+    for target in ("cuda", "interp", "opencl -max_num_threads=512"):
+        lab.target = target
+        assert lab.head()["badge"] == {"sign": "+", "text": "legal", "items": []}
 
 
 def test_what_is_only_text_is_no_target_to_run_on():

@@ -82,7 +82,8 @@ def worker(monkeypatch):
 def test_nobody_waits_for_the_compiler(worker):
     told = threading.Event()
     compiled = Compiled(told.set)
-    assert compiled.known("text", "sm_90") == "not asked yet" and not worker.asked
+    how = 'not asked yet: tvmlab.resources(s, args, "sm_90") asks'
+    assert compiled.known("text", "sm_90") == how and not worker.asked
     assert compiled.used("text", "sm_90") == compiled.used("text", "sm_90") == ON_ITS_WAY
     worker.go.set()
     assert told.wait(10) and compiled.used("text", "sm_90") == {"main_C": check.Usage(40)}
@@ -96,8 +97,35 @@ def test_only_the_last_text_is_wanted(worker):
         assert compiled.used(text, "sm_80") == ON_ITS_WAY
     worker.go.set()
     assert told.wait(10) and compiled.used("bad", "sm_80") == "no such thing: line 3"
-    assert compiled.known("one", "sm_80") == "not asked yet"
+    assert compiled.known("one", "sm_80").startswith("not asked yet")
     compiled.close()
+
+
+def test_from_python_it_is_waited_for(worker, lab):
+    def said(shown):
+        return next(row[0] for row in shown["table"]["rows"] if row[0].startswith("ptxas"))
+
+    threading.Timer(0.2, worker.go.set).start()
+    assert "40 registers a thread" in said(lab.picture("parallel").data)
+    assert len(worker.asked) == 1
+    saved = next(p for p in lab.saved()["pictures"] if p["kind"] == "parallel")
+    assert said(saved) == said(lab.picture("parallel").data) and len(worker.asked) == 1
+
+
+def test_a_saved_copy_asks_nobody(worker, lab):
+    saved = next(p for p in lab.saved()["pictures"] if p["kind"] == "parallel")
+    assert 'not asked yet: tvmlab.resources(s, args, "sm_90") asks' in str(saved["table"]) and not worker.asked
+
+
+def test_who_waits_does_not_wait_for_ever(worker, monkeypatch):
+    compiled = Compiled(lambda: None)
+    monkeypatch.setattr("tvmlab.lab.compiled.PATIENCE", 0.05)
+    assert compiled.awaited("text", "sm_90") == ON_ITS_WAY
+    monkeypatch.setattr("tvmlab.lab.compiled.PATIENCE", 30.0)
+    threading.Timer(0.1, lambda: compiled.used("other", "sm_90")).start()  # a view looks at something else
+    assert compiled.awaited("text", "sm_90") == ON_ITS_WAY
+    threading.Timer(0.1, compiled.close).start()
+    assert compiled.awaited("last", "sm_90") == ON_ITS_WAY
 
 
 def test_without_the_compiler(lab, monkeypatch):

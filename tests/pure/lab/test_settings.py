@@ -13,6 +13,7 @@ from tvmlab.core.error import LabError
 from tvmlab.lab import panel, saving, settings
 from tvmlab.lab.app import Lab
 from tvmlab.lab.settings import NAMES, Budget, Settings
+from tvmlab.runtime.gpu import devices
 from tvmlab.view import acts
 
 SCHEMA = json.loads(Path("extension/schema/plugin.json").read_text())["properties"]
@@ -89,6 +90,42 @@ def test_the_first_settings_come_after_the_first_lab_and_hold_where_nothing_was_
     sent({**GIVEN, "machineModel": "apple-like", "runBudget": {"rounds": 50}})  # a change: for the labs that follow
     assert has(later) == has(plain) == ("numba", "teach-1", 7, 11)
     assert has(made()) == ("numba", "apple-like", 60, 50)
+
+
+def bound(threads):
+    A = te.placeholder((512,), name="A")
+    B = te.compute((512,), lambda i: A[i] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    bx, tx = s[B].split(B.op.axis[0], threads)
+    s[B].bind(bx, te.thread_axis("blockIdx.x"))
+    s[B].bind(tx, te.thread_axis("threadIdx.x"))
+    return s, [A, B]
+
+
+@pytest.mark.parametrize(
+    "here, threads, target",
+    [
+        (["opencl", "cuda"], 64, "opencl"), (["cuda"], 64, "cuda"), ([], 64, "interp"),
+        (["opencl", "cuda"], 512, "cuda"),  # OpenCL's devices have 256 threads for sure
+        (["opencl"], 512, "interp"),
+    ],
+)  # fmt: skip
+def test_a_schedule_with_threads_begins_where_there_are_threads(made, monkeypatch, here, threads, target):
+    monkeypatch.setattr(devices, "listing", lambda kind: devices.Listing((kind,) if kind in here else ()))
+    lab = made(*bound(threads))
+    assert lab.target == lab.runs.options.target == target and lab.head()["badge"]["sign"] == "+"
+    assert made(*bound(threads), target="llvm").target == "llvm"
+    sent({**GIVEN, "defaultTarget": "numba"})  # which has no threads either
+    assert lab.target == target
+    sent({**GIVEN, "defaultTarget": "cuda_c"})
+    assert made(*bound(threads)).target == "cuda_c"
+
+
+def test_the_first_settings_may_name_a_target_with_threads(made, monkeypatch):
+    monkeypatch.setattr(devices, "listing", lambda kind: devices.Listing(()))
+    lab = made(*bound(64))
+    sent({**GIVEN, "defaultTarget": "cuda_c"})
+    assert lab.target == "cuda_c"
 
 
 @pytest.mark.parametrize("values", [None, 7, [], "x", {"palette": "high contrast", "__class__": 1, 3: 4}])

@@ -11,7 +11,7 @@ from tvmlab.kernels import matmul
 from tvmlab.target.cuda_c.check import Usage
 from tvmlab.target.gpu import limits
 from tvmlab.view import frame
-from tvmlab.view.pictures import Subject, grain, picture
+from tvmlab.view.pictures import Subject, grain, occupied, picture
 
 
 def drawn(s, target="", used=None, **looked):
@@ -184,7 +184,16 @@ def test_a_reason_instead_of_registers():
     for target, name in (("opencl", "opencl"), ("metal", "apple")):
         found = lines(drawn(s, target))
         assert found[1].startswith(f"{name}: 256 threads and 8 KiB of shared memory a block; ")
-        assert found[2] == "registers: not known; the driver of the device compiles the kernel, and does not say"
+        assert found[2] == (
+            "registers: not known; the driver of the device compiles the kernel, and does not say; choose sm_90, and "
+            "NVIDIA's does"
+        )
+
+
+def test_a_schedule_for_another_maker_has_nvidias_numbers_where_they_are_chosen():
+    s, _ = matmul.gpu(m=64, n=64, k=64)
+    assert [c["label"] for c in occupied.devices("opencl")] == ["opencl, the target's", "sm_80", "sm_90"]
+    assert str(occupied.device("metal", "sm_90")) == "cuda_c -arch=sm_90" and str(occupied.device("metal")) == "metal"
 
 
 def test_a_schedule_that_cannot_be_compiled():

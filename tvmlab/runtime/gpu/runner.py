@@ -22,7 +22,7 @@ from ...target.gpu import Command, DeviceCode, commands
 from ..device import DeviceError
 from ..worker import Outcome, Worker
 from . import cuda, devices
-from .errors import LaunchError
+from .errors import NO_TIMES, LaunchError
 from .session import GONE, LOST
 
 PACKAGE = __package__
@@ -237,7 +237,7 @@ class Launcher:
         at = self.where()
         if at.kind == "simulator":
             raise DeviceError(
-                "no-times", "the CUDA simulator emulates, it does not measure: its times say nothing about a GPU",
+                NO_TIMES, "the CUDA simulator emulates, it does not measure: its times say nothing about a GPU",
                 hint="call the module to see its results; for times, build for opencl or for llvm",
             )  # fmt: skip
         work: list[Command] = list(islice(commands(self.host, numbers), MOST + 1))

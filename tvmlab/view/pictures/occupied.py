@@ -20,6 +20,7 @@ from ...core.threads import BLOCK
 from ...core.units import size
 from ...core.walk import constant
 from ...face.api import as_target
+from ...face.fits import flat
 from ...schedule.state import State
 from ...schedule.trace import Trace
 from ...target import Target
@@ -64,21 +65,19 @@ _MADE: WeakKeyDictionary[State, dict[str, Report]] = WeakKeyDictionary()
 
 
 def device(target: str, arch: str = "") -> Target:
-    """What a schedule with kernels is predicted for: its target, with `arch` where one was chosen; that of a CPU has no
-    device, and is taken for cuda_c."""
+    """What a schedule with kernels is predicted for: its target, with `arch` where one was chosen, which is NVIDIA's
+    whatever the target; that of a CPU has no device, and is taken for cuda_c."""
     named = as_target(target or "cuda_c")
-    if named.name in MAKERS:
+    if named.name in MAKERS and not arch:
         return named
     chosen = arch or named.arch
     return Target("cuda_c", arch=chosen) if chosen else Target("cuda_c")
 
 
 def devices(target: str) -> list[Choice]:
-    """The architectures that there are models of; "": the target's own."""
-    own = device(target)
-    if own.name in MAKERS:
-        return []
-    known: list[Choice] = [{"value": name, "label": name} for name in limits.family(own.device_model)]
+    """The architectures that there are models of, and whose compiler says something; "": the target's own."""
+    own, nvidia = device(target), Target("cuda_c")
+    known: list[Choice] = [{"value": name, "label": name} for name in limits.family(nvidia.device_model)]
     return [{"value": "", "label": f"{own.device_model}, the target's"}, *known]
 
 
@@ -91,8 +90,6 @@ def report(trace: Trace, target: Target) -> Report:
 
 @deep
 def _report(trace: Trace, target: Target) -> Report:
-    from ..sources import flat
-
     model = limits.get(target.device_model)
     try:
         program = flat(trace, target)
@@ -151,7 +148,7 @@ def lines(found: Report, number: int, used: Used) -> list[Line]:
     wants = f"{asked.threads} threads and {size(asked.shared)} of shared memory a block"
     if asked.full is None:
         most = f"{model.about}: at most {model.threads} threads and {size(model.shared)}"
-        unknown = "the driver of the device compiles the kernel, and does not say"
+        unknown = "the driver of the device compiles the kernel, and does not say; choose sm_90, and NVIDIA's does"
         return [Line(model.name, wants, most), Line("registers", "not known", unknown)]
     room = f"; so it stays up to {asked.room} registers a thread" if asked.full.blocks and asked.room else ""
     first = Line(f"predicted, {model.name}", said(asked.full, model), f"{wants}{room}", asked.full)

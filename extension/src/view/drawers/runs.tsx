@@ -110,8 +110,7 @@ function RunRow({ run, range }: { run: Run; range: Range }) {
 
 function Numbers({ run, range }: { run: Run; range: Range }) {
   const ratio = run.seconds && run.baseline ? run.baseline / run.seconds : null;
-  const text =
-    run.state === "failed" ? "failed" : run.state === "cancelled" ? "cancelled" : run.check === "wrong" ? "not timed" : seconds(run.seconds);
+  const text = run.state !== "done" ? run.state : run.check === "wrong" || run.untimed ? "not timed" : seconds(run.seconds);
   return (
     <>
       <td>
