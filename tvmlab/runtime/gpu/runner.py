@@ -189,10 +189,12 @@ class Launcher:
     def where(self) -> Runner:
         """What runs it. Numba's CUDA without a GPU is the simulator."""
         if self.language == "opencl":
+            devices.need("opencl")
             return runner("opencl")
         if self.language == "cuda-c":
             devices.need_cuda()
             return runner("cuda_c")
+        devices.need("cuda")
         return runner("cuda" if cuda.available() else "simulator")
 
     def call(
