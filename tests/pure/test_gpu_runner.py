@@ -73,8 +73,8 @@ def call(target):
 def test_a_call_says_what_to_install(lacks):
     lacks("pyopencl")
     assert refused(DeviceError, lambda: call("opencl")).startswith(
-        "there is no device here that these kernels run on: opencl: pyopencl is not installed; it, and a driver for the "
-        'CPU:  pip install "pyopencl[pocl]"\n  legal here:  target '
+        "there is no device here that these kernels run on: opencl: pyopencl is not installed; it, and a driver for "
+        'the CPU:  pip install "pyopencl[pocl]"\n  legal here:  target '
     )
 
 

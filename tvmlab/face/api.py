@@ -172,9 +172,17 @@ def for_target(program: Program, target: Target, config: Config = DEFAULT) -> Pr
     made = pipeline.run(program, (*pipeline.FLAT, *target.kind.passes), config)
     if target.device_model:
         verify.check(made)
-        limits.check(made, limits.of(target))
+        limits.check(made, limits.of(target), lambda: _present(target))
         divergence.check(made, target.name)
     return _checked(made, target) if config.bounds else made
+
+
+def _present(target: Target) -> tuple[str, Mapping[str, Any]] | None:
+    """The first device of that target, if it was looked for before: to look takes a second."""
+    from ..runtime.gpu import devices
+
+    found = devices.known(target.kind.device)
+    return None if found is None else (f"{found.kind}({found.index})", found.facts)
 
 
 def _checked(program: Program, target: Target) -> Program:

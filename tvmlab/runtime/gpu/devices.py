@@ -62,6 +62,12 @@ def listing(kind: str) -> Listing:
     return _known[kind]
 
 
+def known(kind: str) -> Found | None:
+    """The first device of a kind, if they were looked for already."""
+    there = _known[kind].devices if kind in _known else ()
+    return there[0] if there else None
+
+
 def refresh() -> None:
     """Look anew the next time: something was installed."""
     _known.clear()
