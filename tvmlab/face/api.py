@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -17,6 +16,7 @@ from ..core.node import Alloc, Buffer
 from ..core.program import Function, Program
 from ..core.text import show
 from ..core.walk import walk
+from ..core.warning import warn
 from ..expr.tensor import Operation, PlaceholderOp, Tensor
 from ..lowering import pipeline
 from ..lowering.config import DEFAULT, Config
@@ -189,7 +189,7 @@ def _checked(program: Program, target: Target) -> Program:
     """With the mark that its kernels look at their indices."""
     if not target.kind.checks:
         legal = ", ".join(n for n in names() if get(n).checks)
-        warnings.warn(f"code for {target.name} does not check bounds; these targets do: {legal}", stacklevel=4)
+        warn(f"code for {target.name} does not check bounds; these targets do: {legal}")
         return program
     entry = replace(program.entry, attrs=(*program.entry.attrs, CHECKED))
     return replace(program, functions=(entry, *program.functions[1:]))

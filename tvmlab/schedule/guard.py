@@ -5,8 +5,6 @@ Axes go by the names that lines of code gave them (`xo`), with the path behind w
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -18,6 +16,7 @@ from ..core.error import LabError, ScheduleError, ScheduleTypeError, ScheduleVal
 from ..core.node import DATA, KIND_NAMES, OPAQUE, ORDERED, REDUCE, THREAD, Expr, IterVar, Range
 from ..core.text import show
 from ..core.walk import constant
+from ..core.warning import warn
 from .relations import derived_from
 from .state import Stage, State, is_compute, is_input
 
@@ -238,12 +237,3 @@ def warn_lost(state: State, stage: Stage, axes: Sequence[IterVar], verb: str) ->
         if said:
             what = f"{named(state, a)} of stage {stage.name} was marked {', '.join(said)}"
             warn(f"{what}; it is {verb}, which drops that")
-
-
-def warn(message: str) -> None:
-    """A warning that points at the line outside this package."""
-    package = __name__.split(".", 1)[0]
-    level, frame = 1, sys._getframe(0)
-    while frame.f_globals.get("__name__", "").split(".", 1)[0] == package and frame.f_back is not None:
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, stacklevel=level)
