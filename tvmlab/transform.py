@@ -99,7 +99,8 @@ class PassContext:
     """Options of `lower` and `build` inside a `with` block. `config`: the classic keys; unknown ones are refused.
 
     `opt_level`, `required_pass` and `instruments` have no meaning here; `disabled_pass`: passes left out, by their
-    names here or by the classic ones (`tir.UnrollLoop`).
+    names here or by the classic ones (`tir.UnrollLoop`). With the key `tir.instrument_bound_checkers` kernels look at
+    every index: without it, a write far outside an array is silent on a device.
     """
 
     _open: list[PassContext] = []

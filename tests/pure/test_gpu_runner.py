@@ -146,6 +146,15 @@ def test_an_outcome_is_told_to_a_person(outcome, kind, words):
     assert type(made) is kind and str(made).startswith(words)
 
 
+def test_what_is_slow_is_not_endless():
+    late = Outcome("timeout", text="it was still running after 60 s and was ended")
+    hint = str(runner.failure(late, "kernel `main_C`", "simulator")).splitlines()[1]
+    assert hint.startswith("  the simulator is slow, some 500 000 turns of loops in a second, of all threads ")
+    assert "or a loop without end, or a barrier" in hint and hint.endswith("set_timeout(seconds)")
+    hint = str(runner.failure(late, "kernel `main_C`", "opencl")).splitlines()[1]
+    assert hint.startswith("  a loop without end, or a barrier")
+
+
 def test_who_was_running():
     two = DeviceCode("opencl", "", (Kernel("a", ()), Kernel("b", ())))
     assert runner._named(two, []) == "one of `a`, `b`" and runner._named(two, ["a", "b"]) == "kernel `b`"

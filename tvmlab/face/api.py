@@ -129,7 +129,12 @@ def build(
     binds: Mapping[Any, Buffer] | None = None,
     config: Config | None = None,
 ) -> Any:
-    """A module that runs: call it with NumPy arrays or nd.arrays, one per argument, outputs included."""
+    """A module that runs: call it with NumPy arrays or nd.arrays, one per argument, outputs included.
+
+    Indices are looked at on `interp` and in CUDA's simulator. On a device a write just beside an array is found when
+    the call is over, one further away is silent: `PassContext(config={"tir.instrument_bound_checkers": True})` around
+    the build makes kernels look at every index.
+    """
     from ..runtime.module import Module
 
     if isinstance(inputs, Schedule) and args is None:
