@@ -81,7 +81,7 @@ TEXTS = (".cl", ".cu", ".metal")  # of kernels; those of Numba's CUDA are .py
 def _is_text(path: Path) -> LoadError:
     return LoadError(
         "kernel-text", f"cannot load {path.name}: the text of kernels alone, without what launches them, is no program",
-        hint="build the schedule again: tvmlab.build(s, args, target); pickle.dumps(module) keeps a module in a file",
+        hint="build the schedule again: tvmlab.build(s, args, target); pickle.dump(module, file) keeps a module",
     )  # fmt: skip
 
 
