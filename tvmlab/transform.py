@@ -6,13 +6,13 @@ with tvmlab.transform.PassContext(config={"tir.UnrollLoop": {"auto_max_step": 16
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from .core.error import LabError
 from .core.program import Function, Program
+from .core.warning import warn
 from .face import api
 from .lowering.config import Config
 from .names import lazy
@@ -38,7 +38,7 @@ def _harmless(config: Config, value: Any) -> Config:
 def _ignored(what: str) -> Setting:
     def note(config: Config, value: Any) -> Config:
         if value:
-            warnings.warn(what, stacklevel=6)
+            warn(what)
         return config
 
     return note
@@ -99,7 +99,8 @@ class PassContext:
     """Options of `lower` and `build` inside a `with` block. `config`: the classic keys; unknown ones are refused.
 
     `opt_level`, `required_pass` and `instruments` have no meaning here; `disabled_pass`: passes left out, by their
-    names here or by the classic ones (`tir.UnrollLoop`).
+    names here or by the classic ones (`tir.UnrollLoop`). With the key `tir.instrument_bound_checkers` kernels look at
+    every index: without it, a write far outside an array is silent on a device.
     """
 
     _open: list[PassContext] = []
@@ -115,7 +116,7 @@ class PassContext:
         self.opt_level, self.config = opt_level, dict(config or {})
         self.required_pass, self.disabled_pass = list(required_pass or ()), list(disabled_pass or ())
         if instruments:
-            warnings.warn("pass instruments are not run here", stacklevel=2)
+            warn("pass instruments are not run here")
         self._options, self._known = self.config, NEW
         configured(self.config, NEW, Config())  # unknown keys are refused here, not at the `with`
 

@@ -152,7 +152,7 @@ def test_nvrtc_takes_it(case, arch):
 
 def test_the_text(golden):
     made = text(*product(), target="cuda_c")
-    assert made.startswith("#include <cuda_fp16.h>\n#include <mma.h>\n")
+    assert "#include <cuda_fp16.h>\n#include <mma.h>\n" in made
     golden(body(made))
 
 

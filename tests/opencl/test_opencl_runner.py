@@ -138,6 +138,7 @@ def test_out_of_bounds_ends_the_child_and_the_next_call_works():
 def test_a_write_just_behind_an_array_is_found():
     said = refused(LaunchError, going_wrong("behind"))
     assert said.startswith("kernel `behind` wrote outside `B`: 0 bytes behind its end")
+    assert "a write further away is not seen here" in said and 'config={"tir.instrument_bound_checkers": True}' in said
     works()
 
 

@@ -78,7 +78,10 @@ def test_shape_from_another_argument():
 
 def test_constant_shape():
     a = buffer("A", 4, 3)
-    assert refusal(module((a,), (), never), np.zeros((4, 2), "float32")) == "argument 0 (A): shape[1] is 2, expected 3"
+    assert refusal(module((a,), (), never), np.zeros((4, 2), "float32")) == (
+        "argument 0 (A): shape[1] is 2, expected 3\n"
+        '  this program is for 3 only: with te.size_var("n") in its place build makes one for any size'
+    )
 
 
 def test_shape_expressions_are_checked_after_binding():
@@ -170,8 +173,19 @@ def test_read_only_arrays_are_refused_only_where_they_are_written():
 def test_device():
     mod = adder(call=never)
     elsewhere = NDArray(f32(1), device("opencl", 1))
-    expected = "argument 1 (B) is on opencl(1), the module runs on cpu"
+    expected = "argument 1 (B) is on opencl(1), the module runs on cpu\n  pass B.numpy(), or nd.array(B, cpu(0))"
     assert refusal(mod, f32(1), elsewhere, f32(1)) == expected
+    assert refusal(mod, f32(1), f32(1), elsewhere).splitlines()[1] == (
+        "  pass out = nd.array(C, cpu(0)); what the program writes is in out then, C.copyfrom(out) takes it over"
+    )
+
+
+def test_a_shape_that_is_nearly_right():
+    a = buffer("A", 4, 3)
+    mod = module((a,), (), never)
+    assert refusal(mod, np.zeros((3, 4), "float32")).splitlines()[1] == "  A.T has that shape"
+    assert refusal(mod, np.zeros(12, "float32")).splitlines()[1] == "  A.reshape((4, 3)) has them"
+    assert "reshape" not in refusal(mod, np.zeros(13, "float32"))
 
 
 def test_two_outputs_that_overlap_are_refused():

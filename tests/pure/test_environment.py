@@ -4,6 +4,10 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
+
+from tvmlab.core.extras import EXTRAS, pip
+
 ROOT = Path(__file__).parents[2]
 CONDA_NAME = {"graphviz": "python-graphviz"}
 
@@ -30,3 +34,16 @@ def test_the_extras_agree_with_each_other():
     for extra in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"].values():
         for name, bound in requirements(extra).items():
             assert bounds.setdefault(name, bound) == bound, name
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_hints_name_what_an_extra_installs(extra):
+    """Never the extra itself: this package is on no index."""
+    asked = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"][extra]
+    assert EXTRAS[extra] == tuple(re.sub(r">=[\d.]+$", "", line) for line in asked)
+    assert "tvmlab" not in pip(extra)
+
+
+def test_no_text_names_an_extra_of_ours():
+    texts = [p for p in (ROOT / "tvmlab").rglob("*.py") if p.parent.name not in ("lab", "pictures")]
+    assert not [p for p in texts if re.search(r"tvmlab\[\w+\]", p.read_text())]

@@ -3,9 +3,12 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
+import tvmlab
 from tests.refusal import refused
+from tvmlab import te
 from tvmlab.core.error import BuildError, LabError
 from tvmlab.runtime.device import Device, DeviceError, cuda, opencl
 from tvmlab.runtime.gpu import LaunchError, devices, listing, report, runner, set_timeout
@@ -42,16 +45,68 @@ def test_two_platforms_of_one_name_are_numbered():
     assert broken == ["opencl: cpu3 on Intel (PoCL 3.1) builds no kernel: unknown processor"]
 
 
-def test_without_pyopencl(fresh, monkeypatch):
-    class Missing:
-        def find_spec(self, name, path=None, target=None):
-            if name == "pyopencl":
-                raise ModuleNotFoundError("No module named 'pyopencl'")
+@pytest.fixture
+def lacks(fresh, monkeypatch):
+    """A function that takes a package away."""
 
-    monkeypatch.setattr(sys, "meta_path", [Missing(), *sys.meta_path])
-    monkeypatch.delitem(sys.modules, "pyopencl", raising=False)
+    def take(package):
+        class Missing:
+            def find_spec(self, name, path=None, target=None):
+                if name == package:
+                    raise ModuleNotFoundError(f"No module named {package!r}")
+
+        monkeypatch.setattr(sys, "meta_path", [Missing(), *sys.meta_path])
+        monkeypatch.delitem(sys.modules, package, raising=False)
+
+    return take
+
+
+def call(target):
+    """Build a program with a kernel, and run it."""
+    A = te.placeholder((4,), name="A")
+    B = te.compute((4,), lambda i: A[i] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    s[B].bind(B.op.axis[0], te.thread_axis("threadIdx.x"))
+    tvmlab.build(s, [A, B], target)(np.zeros(4, "float32"), np.zeros(4, "float32"))
+
+
+def test_a_call_says_what_to_install(lacks):
+    lacks("pyopencl")
+    assert refused(DeviceError, lambda: call("opencl")).startswith(
+        "there is no device here that these kernels run on: opencl: pyopencl is not installed; it, and a driver for "
+        'the CPU:  pip install "pyopencl[pocl]"\n  legal here:  target '
+    )
+
+
+def test_a_call_without_numbas_cuda(lacks, monkeypatch):
+    lacks("pyopencl")
+    lacks("numba.cuda")
+    monkeypatch.setattr(devices.cuda, "available", lambda: False)
+    monkeypatch.setattr(devices.cuda.available, "cache_clear", lambda: None, raising=False)
+    said = refused(DeviceError, lambda: call("cuda"))
+    assert 'this Numba has no CUDA:  pip install "numba-cuda[cu13]" "cuda-core"' in said
+    assert said.endswith("legal here:  target interp\n  module.source is the text")
+
+
+def test_cuda_c_says_what_to_install(lacks, monkeypatch):
+    monkeypatch.setattr(devices.cuda, "loads", lambda library: True)
+    lacks("cuda.core")
+    said = refused(DeviceError, lambda: call("cuda_c"))
+    assert 'cuda.core is not installed:  pip install "numba-cuda[cu13]" "cuda-core"' in said
+
+
+def test_an_installation_is_seen_at_the_next_call(lacks, monkeypatch):
+    lacks("pyopencl")
+    refused(DeviceError, lambda: call("opencl"))
+    there = devices.Listing((devices.Found("opencl", 0, "a device"),))
+    monkeypatch.setattr(devices, "_opencl", lambda: there)
+    devices.need("opencl")
+
+
+def test_without_pyopencl(lacks):
+    lacks("pyopencl")
     assert not listing("opencl").devices and not opencl(0).exist
-    assert report().startswith("opencl: pyopencl is not installed:  pip install pyopencl")
+    assert report().startswith("opencl: pyopencl is not installed; it, and a driver for the CPU:  pip install ")
     said = refused(DeviceError, opencl(0).require)
     assert said.startswith("there is no device opencl(0) in this process\n  legal here:  cpu(0)")
     assert "pyopencl is not installed" in said
@@ -89,6 +144,15 @@ OUTCOMES = [
 def test_an_outcome_is_told_to_a_person(outcome, kind, words):
     made = runner.failure(outcome, runner._named(CODE, []), "opencl")
     assert type(made) is kind and str(made).startswith(words)
+
+
+def test_what_is_slow_is_not_endless():
+    late = Outcome("timeout", text="it was still running after 60 s and was ended")
+    hint = str(runner.failure(late, "kernel `main_C`", "simulator")).splitlines()[1]
+    assert hint.startswith("  the simulator is slow, some 500 000 turns of loops in a second, of all threads ")
+    assert "or a loop without end, or a barrier" in hint and hint.endswith("set_timeout(seconds)")
+    hint = str(runner.failure(late, "kernel `main_C`", "opencl")).splitlines()[1]
+    assert hint.startswith("  a loop without end, or a barrier")
 
 
 def test_who_was_running():

@@ -149,6 +149,22 @@ def test_files_that_are_no_exports(tmp_path):
         assert message().startswith("add.py.json does not describe an exported program: "), broken
 
 
+NUMBAS = "from numba import cuda\n\n@cuda.jit\ndef main_C(A):\n    pass\n"
+
+
+@pytest.mark.parametrize("ending, text", [(".cl", ""), (".cu", ""), (".metal", ""), (".py", NUMBAS)])
+def test_the_text_of_kernels_is_no_program(tmp_path, ending, text):
+    path = tmp_path / "add.py"
+    exporting(PYTHON).export(path)
+    card = json.loads(card_path(path).read_text())
+    kernels = tmp_path / f"exp{ending}"
+    kernels.write_text(text)
+    card_path(kernels).write_text(json.dumps({**card, "symbol": "main"}))
+    with pytest.raises(ValueError, match="^cannot load exp.*: the text of kernels alone, without what launches") as e:
+        load_module(kernels)
+    assert "build the schedule again: tvmlab.build(s, args, target)" in str(e.value)
+
+
 def test_a_module_needs_a_signature():
     with pytest.raises(BuildError, match="^a module needs the function it was compiled from, or a signature$"):
         Module(None, Target("fake"), Compiled(add_arrays, ""))

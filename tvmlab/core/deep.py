@@ -14,6 +14,7 @@ import functools
 import sys
 import threading
 from collections.abc import Callable
+from types import FrameType
 from typing import Any, ParamSpec, TypeVar
 
 from .error import LabError
@@ -28,6 +29,7 @@ _lock = threading.Lock()
 _usual = 0  # the recursion limit to return to
 _under_way = 0
 _workers: set[int] = set()  # threads that have a large stack
+waiting: dict[int, FrameType] = {}  # such a thread -> the frame that waits for it
 
 
 def deep(f: Callable[P, R]) -> Callable[P, R]:
@@ -50,16 +52,18 @@ def _with_room(f: Callable[[], R]) -> R:
     """The value of `f()`, computed on a thread with a large stack."""
     outcome: list[Any] = []
     done = threading.Event()
-    context = contextvars.copy_context()
+    context, here = contextvars.copy_context(), sys._getframe()
 
     def work() -> None:
         _workers.add(threading.get_ident())
+        waiting[threading.get_ident()] = here
         try:
             outcome[:] = [True, context.run(f)]
         except BaseException as e:  # handed to the caller, whatever it is
             outcome[:] = [False, e]
         finally:
             _workers.discard(threading.get_ident())
+            del waiting[threading.get_ident()]
             done.set()
 
     _enter()

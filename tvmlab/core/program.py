@@ -53,13 +53,16 @@ class Function:
 class Origin:
     """Where a loop or a statement came from: the stage's name, the axis (None for statements), the schedule step.
 
-    `index`: the stage's number in its schedule, since several may have one name.
+    `index`: the stage's number in its schedule, since several may have one name. `called`, `code`: what a person writes
+    for the stage's tensor and for the axis.
     """
 
     stage: str
     axis: Any = None
     step: Any = None
     index: int = -1
+    called: str = ""
+    code: str = ""
 
 
 def loop_name(loop: For) -> str:

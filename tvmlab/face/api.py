@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -17,6 +16,7 @@ from ..core.node import Alloc, Buffer
 from ..core.program import Function, Program
 from ..core.text import show
 from ..core.walk import walk
+from ..core.warning import warn
 from ..expr.tensor import Operation, PlaceholderOp, Tensor
 from ..lowering import pipeline
 from ..lowering.config import DEFAULT, Config
@@ -141,7 +141,12 @@ def build(
     binds: Mapping[Any, Buffer] | None = None,
     config: Config | None = None,
 ) -> Any:
-    """A module that runs: call it with NumPy arrays or nd.arrays, one per argument, outputs included."""
+    """A module that runs: call it with NumPy arrays or nd.arrays, one per argument, outputs included.
+
+    Indices are looked at on `interp` and in CUDA's simulator. On a device a write just beside an array is found when
+    the call is over, one further away is silent: `PassContext(config={"tir.instrument_bound_checkers": True})` around
+    the build makes kernels look at every index.
+    """
     from ..runtime.module import Module
 
     if isinstance(inputs, Schedule) and args is None:
@@ -184,16 +189,24 @@ def for_target(program: Program, target: Target, config: Config = DEFAULT) -> Pr
     made = pipeline.run(program, (*pipeline.FLAT, *target.kind.passes), config)
     if target.device_model:
         verify.check(made)
-        limits.check(made, limits.of(target))
+        limits.check(made, limits.of(target), lambda: _present(target))
         divergence.check(made, target.name)
     return _checked(made, target) if config.bounds else made
+
+
+def _present(target: Target) -> tuple[str, Mapping[str, Any]] | None:
+    """The first device of that target, if it was looked for before: to look takes a second."""
+    from ..runtime.gpu import devices
+
+    found = devices.known(target.kind.device)
+    return None if found is None else (f"{found.kind}({found.index})", found.facts)
 
 
 def _checked(program: Program, target: Target) -> Program:
     """With the mark that its kernels look at their indices."""
     if not target.kind.checks:
         legal = ", ".join(n for n in names() if get(n).checks)
-        warnings.warn(f"code for {target.name} does not check bounds; these targets do: {legal}", stacklevel=4)
+        warn(f"code for {target.name} does not check bounds; these targets do: {legal}")
         return program
     entry = replace(program.entry, attrs=(*program.entry.attrs, CHECKED))
     return replace(program, functions=(entry, *program.functions[1:]))

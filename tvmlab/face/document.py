@@ -12,13 +12,13 @@ later change lets it apply again. A new step after an undo starts a branch; the 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..core.error import LabError, ScheduleError, ScheduleValueError
+from ..core.warning import warn
 from ..schedule import primitives
 from ..schedule.code import calls
 from ..schedule.trace import Step, Trace, operations
@@ -487,7 +487,7 @@ class Document:
             try:
                 f(self)
             except Exception as e:  # a view that fails must not make the step fail that it was to show
-                warnings.warn(f"a view of this schedule could not follow it: {type(e).__name__}: {e}", stacklevel=2)
+                warn(f"a view of this schedule could not follow it: {type(e).__name__}: {e}")
 
     def __repr__(self) -> str:
         here = [f"{'>' if n == self.cursor else ' '} {n} {e!r}" for n, e in enumerate(self.entries, 1)]

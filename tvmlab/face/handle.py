@@ -12,12 +12,13 @@ from ..core import hooks
 from ..core.error import LabError, ScheduleTypeError, ScheduleValueError
 from ..core.hooks import Shown
 from ..core.node import PARALLEL, TENSORIZED, UNROLLED, VECTORIZED, IterVar
+from ..core.warning import warn
 from ..expr.attrs import StringImm
 from ..expr.tensor import Operation, Tensor
 from ..lowering import pipeline
 from ..schedule import primitives
 from ..schedule.code import to_code
-from ..schedule.guard import describe, name, warn
+from ..schedule.guard import describe, name
 from ..schedule.state import Marks, Stage, State
 from ..schedule.trace import Step, Trace, operations
 from . import sandbox

@@ -66,7 +66,8 @@ def _row(r: Resources) -> tuple[str, ...]:
 def resources(schedule: Any, args: Sequence[Any], arch: str = "sm_90", name: str = "main") -> Report:
     """What the kernels of a schedule use on an NVIDIA architecture (`sm_80`, `sm_90`), as NVRTC compiles them.
 
-    Needs `pip install "tvmlab[cuda]"`, and no GPU. Refused: what does not build for the target `cuda_c`.
+    Needs no GPU, but what the extra `cuda` installs; where that is missing, the error says what pip installs. Refused:
+    what does not build for the target `cuda_c`.
     """
     target = Target("cuda_c", arch=arch)
     model = limits.of(target)

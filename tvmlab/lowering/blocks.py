@@ -18,7 +18,7 @@ from ..core.disjoint import Access
 from ..core.intrin import C_FUNCTIONS
 from ..core.node import Alloc, AllReduce, Buffer, Call, Const, Expr, For, LetStmt, Load, Node, Ramp, Stmt, Store, Var
 from ..core.threads import BLOCK
-from ..core.walk import constant, map_children, substitute, walk
+from ..core.walk import children, constant, map_children, substitute, walk
 from ..schedule.scopes import is_virtual, rank
 from . import effects
 
@@ -234,3 +234,13 @@ def statements(s: Stmt) -> Iterator[Stmt]:
 
 def has_threads(s: Stmt) -> bool:
     return is_thread_loop(s) or any(map(has_threads, statements(s)))
+
+
+def threads_around(s: Any, memory: Any) -> set[str] | None:
+    """The thread axes around the allocation of that memory; None where it is not in this statement."""
+    if type(s) is Alloc and s.buffer.data is memory:
+        return set()
+    for c in children(s):
+        if isinstance(c, Stmt) and (found := threads_around(c, memory)) is not None:
+            return found | {s.thread} if is_thread_loop(s) else found
+    return None

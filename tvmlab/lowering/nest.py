@@ -42,6 +42,7 @@ from ..core.walk import Holds, map_children, seq, substitute
 from ..expr.reduce import combine
 from ..expr.tensor import ComputeOp
 from ..schedule import relations as rel
+from ..schedule.guard import code
 from ..schedule.scopes import is_virtual, rank, thread_key
 from ..schedule.state import Fuse, Stage, Transform, is_input
 from . import kept
@@ -302,8 +303,12 @@ class Nest:
     # ------------------------------------------------------------ pieces
 
     def origin(self, stage: Stage, axis: IterVar | None = None) -> Origin:
-        ref = self.ready.state.refs.get(axis) if axis is not None else None
-        return Origin(stage.name, axis, ref[1] if ref and ref[0] == "step" else None, stage.index)
+        if axis is None:
+            return Origin(stage.name, None, None, stage.index, stage.called)
+        state = self.ready.state
+        ref = state.refs.get(axis)
+        step = ref[1] if ref and ref[0] == "step" else None
+        return Origin(stage.name, axis, step, stage.index, stage.called, code(state, stage, axis))
 
     def wrap(self, stage: Stage, d: Domain, leaves: Sequence[IterVar], body: Stmt) -> Stmt:
         """The loops around `body`, each with the producers attached to it."""

@@ -7,6 +7,7 @@ intrinsic), and so do the passes: `pipeline.problems` has all of them.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from ..core.affine import Facts, Lin, lin, number, to_expr
@@ -17,10 +18,11 @@ from ..core.node import Expr, IterVar, Load, Reduce, Select
 from ..core.text import show
 from ..core.walk import children, constant
 from ..expr.tensor import among
-from ..schedule.guard import loop_lines, name, named, place
+from ..schedule.guard import code, loop_lines, named, place
 from ..schedule.scopes import is_virtual, rank, thread_key, thread_rank
 from ..schedule.state import Stage, State, is_compute, is_input
 from .bounds import Bounds, Domain
+from .normalise import normalise
 
 
 def of_bounds(bounds: Bounds) -> list[ScheduleError]:
@@ -134,19 +136,33 @@ def outside(bounds: Bounds) -> list[ScheduleError]:
     return found
 
 
-def _common_loops(bounds: Bounds, stage: Stage) -> list[str]:
-    """The loops that all consumers are inside of."""
+Loops = list[tuple[Stage, IterVar]]
+
+
+def _around(bounds: Bounds, stage: Stage) -> list[Loops]:
+    """The loops that each consumer is inside of."""
     paths = []
     for d in bounds.of.values():
         if any(among(t, stage.op.outputs) for t in d.stage.op.inputs):
             own = len(d.stage.leaves) if d.stage.op.kind == "scan" else 0  # it reads before its own loop
             paths.append([(s, a) for s, a in d.path[: len(d.path) - own] if s.index != stage.index])
-    if not paths:
+    return paths
+
+
+def _common(paths: list[Loops]) -> Loops:
+    return [p for p in paths[0] if all(p[1] in {a for _, a in other} for other in paths[1:])] if paths else []
+
+
+def _common_loops(bounds: Bounds, stage: Stage) -> list[str]:
+    """What computes it in a loop that all consumers are inside of, or at the root."""
+    if not (paths := _around(bounds, stage)):
         return []
-    shared = [p for p in paths[0] if all(p[1] in {a for _, a in other} for other in paths[1:])]
-    state = _state(bounds)
-    inside = [f"s[{stage.called}].compute_at(s[{s.called}], {name(state, a)})" for s, a in shared]
+    inside = [_compute_at(_state(bounds), stage, s, a) for s, a in _common(paths)]
     return [*inside, f"s[{stage.called}].compute_root()"]
+
+
+def _compute_at(state: State, stage: Stage, parent: Stage, axis: IterVar) -> str:
+    return f"s[{stage.called}].compute_at(s[{parent.called}], {code(state, parent, axis)})"
 
 
 def threads(bounds: Bounds) -> list[ScheduleError]:
@@ -226,32 +242,44 @@ def _disagree(state: State, tag: str, stage: Stage, a: IterVar, extent: Lin, oth
 
 def scopes(bounds: Bounds) -> list[ScheduleError]:
     """Memory that is private to threads must be filled inside them."""
-    found = [_private(bounds, *at) for at in bounds.private.values()]
     spread = [(d.stage, a) for d in bounds.of.values() for a in d.stage.leaves if _is_spread(d.stage, a)]
+    settled = {stage.index for stage, _ in spread}
+    private = {s.index: s for s, *_ in bounds.private.values() if s.index not in settled}
+    settled |= set(private)
+    found = [_private(bounds, stage) for stage in private.values()]
     found += [_spread(bounds, *at) for at in spread]
-    settled = {stage.index for stage, *_ in bounds.private.values()} | {stage.index for stage, _ in spread}
     for d in bounds.of.values():
-        stage = d.stage
-        if is_input(stage) or stage.is_output or not stage.scope or stage.index in settled:
-            continue
-        level = rank(stage.scope) or 0
-        outer = d.path[: len(d.path) - len(stage.leaves)]
-        if level == 0 or (stage.attach.kind != "root") or outer:
-            continue
-        readers = [s for s in bounds.ready.stages if any(among(t, stage.op.outputs) for t in s.op.inputs)]
-        marked = (t for s in (stage, *readers) for a in s.leaves if (t := s.mark(a).thread) is not None)
-        on_threads = any(not is_virtual(t.thread_tag) for t in marked)
-        if on_threads:
+        if d.stage.index not in settled and _lost_at_root(bounds, d):
             found.append(
                 ScheduleError(
                     "local-at-root",
-                    f"{stage.name} is in {stage.scope} memory, which other threads cannot see, but is computed at the "
-                    "root",
-                    legal=_common_loops(bounds, stage)[:-1],
+                    f"{d.stage.name} is in {d.stage.scope} memory, which other threads cannot see, but is computed at "
+                    "the root",
+                    legal=[_compute_at(_state(bounds), d.stage, s, a) for s, a in _inside(bounds, d.stage)],
                     hint="compute it inside the thread loops of its consumer",
                 )
             )
     return found
+
+
+def _lost_at_root(bounds: Bounds, d: Domain) -> bool:
+    """Is it in memory that those who read it, in threads of their own, cannot see?"""
+    stage = d.stage
+    if is_input(stage) or stage.is_output or not rank(stage.scope or "global") or stage.attach.kind != "root":
+        return False
+    if len(d.path) > len(stage.leaves):
+        return False
+    readers = [s for s in bounds.ready.stages if any(among(t, stage.op.outputs) for t in s.op.inputs)]
+    marked = (t for s in (stage, *readers) for a in s.leaves if (t := s.mark(a).thread) is not None)
+    return any(not is_virtual(t.thread_tag) for t in marked)
+
+
+def _inside(bounds: Bounds, stage: Stage, scope: str = "") -> Loops:
+    """The loops of its readers that are inside all threads which have memory of that scope each."""
+    common, level = _common(_around(bounds, stage)), rank(scope or stage.scope or "global") or 0
+    tags = [t.thread_tag if (t := s.mark(a).thread) is not None else "" for s, a in common]
+    own = [k for k, tag in enumerate(tags) if (r := thread_rank(tag)) is not None and r < level]
+    return common[own[-1] :] if own else common
 
 
 def _in_loop(d: Domain) -> bool:
@@ -274,27 +302,64 @@ def _is_spread(stage: Stage, a: IterVar) -> bool:
 def _spread(bounds: Bounds, stage: Stage, a: IterVar) -> ScheduleError:
     tag = stage.mark(a).thread.thread_tag  # type: ignore[union-attr]
     wide = "global" if tag.startswith("block") else "shared"
+    widened = f's[{stage.called}].set_scope("{wide}")'
+    legal = [widened] if _settles(bounds, stage, wide) else []
+    if not legal and wide == "shared":
+        state, inside = _state(bounds), _inside(bounds, stage, wide)
+        legal = [f"{widened}; {_compute_at(state, stage, s, x)}" for s, x in inside[:1]]
     return ScheduleError(
         "local-spread",
         f"{stage.name} is in {stage.scope} memory, of which each thread of {tag} has its own, but its loop "
         f"{place(_state(bounds), stage, a)} is shared out over these threads: none of them would see the rest",
-        legal=[f's[{stage.called}].set_scope("{wide}")'],
+        legal=legal,
         hint=f"threads of {tag} meet in {wide} memory; {stage.scope} memory is filled by loops that are not bound",
     )
 
 
-def _private(bounds: Bounds, stage: Stage, consumer: Stage, a: IterVar) -> ScheduleError:
-    """Memory that each thread has of its own, filled where the thread does not run yet."""
+def _bound(stage: Stage) -> bool:
+    return any(stage.mark(a).thread is not None for a in stage.leaves)
+
+
+def _adds_together(stage: Stage) -> bool:
+    """Would all threads of a block, if they share its memory, add to the same elements?"""
+    return not _bound(stage) and any(isinstance(x, Reduce) for x in getattr(stage.op, "body", ()))
+
+
+def _settles(bounds: Bounds, stage: Stage, scope: str) -> bool:
+    """Would nothing be owed for its memory if the stage were in that scope? Found by trying."""
+    if scope == "global" and (stage.attach.kind != "root" or not _bound(stage)):
+        return False  # there is one of it for all blocks; the host would compute it
+    if scope != "global" and _adds_together(stage):
+        return False
+    state = _state(bounds)
+    again = Bounds(normalise(state.with_stage(replace(state.stages[stage.index], scope=scope))))
+    d = again.of.get(stage.index)
+    if d is None or any(s.index == stage.index for s, *_ in again.private.values()) or _lost_at_root(again, d):
+        return False
+    return not any(_is_spread(d.stage, a) for a in d.stage.leaves)
+
+
+def _private(bounds: Bounds, stage: Stage) -> ScheduleError:
+    """Memory that each thread has of its own, filled where the thread does not run yet.
+
+    Told of the innermost of its threads' loops: what is inside of that is inside of all.
+    """
     state, scope = _state(bounds), bounds.of[stage.index].scope if stage.index in bounds.of else stage.scope
-    tag = consumer.mark(a).thread.thread_tag  # type: ignore[union-attr]
-    after = consumer.leaves[consumer.leaves.index(a) :]
-    common = "global" if tag.startswith("block") else "shared"
+    around = [(c, a) for s, c, a in bounds.private.values() if s.index == stage.index]
+    consumer, axis = max(around, key=lambda at: [a for _, a in bounds.of[at[0].index].path].index(at[1]))
+    tag = consumer.mark(axis).thread.thread_tag  # type: ignore[union-attr]
+    wide = "global" if tag.startswith("block") else "shared"
+    legal = [_compute_at(state, stage, s, a) for s, a in _inside(bounds, stage, scope)]
+    if rank(scope) == 1 and _adds_together(stage):
+        inner = [_compute_at(state, stage, s, a) for s, a in _inside(bounds, stage, "local")]
+        legal = [f's[{stage.called}].set_scope("local"); {x}' for x in inner]
+    widened = f's[{stage.called}].set_scope("{wide}")' if _settles(bounds, stage, wide) else ""
     return ScheduleError(
         "local-outside",
         f"{stage.name} is in {scope or 'local'} memory, of which each thread of {tag} has its own, but it is computed "
-        f"outside of {place(state, consumer, a)}, which is bound to {tag}",
-        legal=[f"s[{stage.called}].compute_at(s[{consumer.called}], {name(state, x)})" for x in after],
-        hint=f'or put it where all threads see it: s[{stage.called}].set_scope("{common}")',
+        f"outside of {place(state, consumer, axis)}, which is bound to {tag}",
+        legal=legal or ([widened] if widened else []),
+        hint=f"or put it where all threads see it: {widened}" if legal and widened else "",
     )
 
 

@@ -17,7 +17,7 @@ from ..core.walk import free_variables, variables
 from ..expr.reduce import REDUCE_VARS
 from ..expr.tensor import ComputeOp, PlaceholderOp, Tensor, among
 from ..schedule.state import Split, Stage, State, is_input
-from . import kept, passes
+from . import kept, passes, repeated
 from .bounds import Bounds
 from .config import DEFAULT, Config
 from .nest import Nest
@@ -85,7 +85,8 @@ def after(
     notes = tuple(owed)
     sizes = tuple(v for v in _shape_variables(params) if v not in params)
     inputs = tuple(i for i, a in enumerate(args) if isinstance(a, Tensor) and isinstance(a.op, PlaceholderOp))
-    return Program((Function(name, params, body, sizes, (("inputs", inputs),)),), notes, ready.remarks), nest
+    remarks = ready.remarks if notes else (*ready.remarks, *repeated.remarks(bounds))
+    return Program((Function(name, params, body, sizes, (("inputs", inputs),)),), notes, remarks), nest
 
 
 def parameters(

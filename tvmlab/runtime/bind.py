@@ -8,6 +8,7 @@ they were apart, as in NumPy).
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -107,7 +108,8 @@ def _place(params: Sequence[Any], args: Sequence[Any]) -> int:
         if not isinstance(arg, NDArray):
             continue
         if first is not None and arg.device != first:
-            raise _refuse(i, spec, "argument-device", f" is on {arg.device}, others are on {first}")
+            message = f" is on {arg.device}, others are on {first}"
+            raise _refuse(i, spec, "argument-device", message, _moved(spec, str(first)))
         first = arg.device
     return 0 if first is None else first.device_id
 
@@ -167,7 +169,8 @@ def _memory(i: int, spec: BufferSpec, arg: Any, device: str, stay: Mapping[int, 
     """The argument as NumPy memory of the right dtype and number of dimensions (a lane dimension last, if any)."""
     if isinstance(arg, NDArray):
         if arg.device.kind != device:
-            raise _refuse(i, spec, "argument-device", f" is on {arg.device}, the module runs on {device}")
+            message = f" is on {arg.device}, the module runs on {device}"
+            raise _refuse(i, spec, "argument-device", message, _moved(spec, f"{device}(0)"))
         arg = stay[i].mirror if i in stay else arg.changed(whole=False) if spec.written else arg.seen()
     elif isinstance(arg, np.generic) and not spec.written:
         arg = np.asarray(arg)
@@ -181,13 +184,30 @@ def _memory(i: int, spec: BufferSpec, arg: Any, device: str, stay: Mapping[int, 
     rank = len(spec.shape) + len(lanes)
     if arg.ndim != rank:
         expected = f"{rank}: {_shape_text(spec.shape, lanes)}"
-        raise _refuse(i, spec, "argument-ndim", f" has {_dims(arg.ndim)} {arg.shape}, expected {expected}")
+        message = f" has {_dims(arg.ndim)} {arg.shape}, expected {expected}"
+        raise _refuse(i, spec, "argument-ndim", message, _reshaped(spec, arg, lanes))
     if lanes and arg.shape[-1] != lanes[0]:
         message = f": the last dimension holds the {lanes[0]} lanes of {spec.dtype}, it is {arg.shape[-1]}"
         raise _refuse(i, spec, "argument-shape", message)
     if spec.written and not arg.flags.writeable:
         raise _refuse(i, spec, "argument-readonly", " is read-only, and the program writes it")
     return arg if type(arg) is np.ndarray else arg.view(np.ndarray)
+
+
+def _moved(spec: BufferSpec | ScalarSpec, there: str) -> str:
+    """How to give the array where it is wanted. What the program writes is not in a copy's original."""
+    copy = f"nd.array({spec.name}, {there})"
+    if isinstance(spec, BufferSpec) and spec.written:
+        return f"pass out = {copy}; what the program writes is in out then, {spec.name}.copyfrom(out) takes it over"
+    return f"pass {spec.name}.numpy(), or {copy}"
+
+
+def _reshaped(spec: BufferSpec, arg: Array, lanes: tuple[int, ...]) -> str:
+    """Of an array that has the right number of elements, in other dimensions."""
+    wanted = (*spec.shape, *lanes)
+    whole = tuple(d for d in wanted if isinstance(d, int))
+    fits = len(whole) == len(wanted) and math.prod(whole) == arg.size
+    return f"{spec.name}.reshape({_shape_text(spec.shape, lanes)}) has them" if fits else ""
 
 
 def _dims(n: int) -> str:
@@ -206,12 +226,14 @@ class _Sizes:
         self.dtypes = dict(signature.sizes)
         self.values: dict[str, int] = {}
         self.source: dict[str, str] = {}
+        self.given: dict[int, tuple[int, ...]] = {}
         self.waiting: list[tuple[int, BufferSpec, str, Dim, int]] = []
 
     def bind(self, name: str, value: int, source: str) -> None:
         self.values[name], self.source[name] = value, source
 
     def shape(self, i: int, spec: BufferSpec, a: Array) -> None:
+        self.given[i] = a.shape
         for axis, dim in enumerate(spec.shape):
             self.match(i, spec, f"shape[{axis}]", dim, a.shape[axis])
 
@@ -227,8 +249,19 @@ class _Sizes:
         if expected is None:
             self.waiting.append((i, spec, place, dim, actual))
         elif expected != actual:
-            why = self.reason(dim)
-            raise _refuse(i, spec, "argument-shape", f": {place} is {actual}, expected {expected}{why}")
+            message = f": {place} is {actual}, expected {expected}{self.reason(dim)}"
+            raise _refuse(i, spec, "argument-shape", message, self.advice(i, spec, place, dim))
+
+    def advice(self, i: int, spec: BufferSpec, place: str, dim: Dim) -> str:
+        """Of a shape that is turned around, or that the program has no other one of."""
+        wanted = tuple(evaluate(d, self.values) for d in spec.shape)
+        if not place.startswith("shape"):
+            return ""
+        if len(wanted) > 1 and self.given.get(i, ())[::-1] == wanted:
+            return f"{spec.name}.T has that shape"
+        if not isinstance(dim, int):
+            return ""
+        return f'this program is for {dim} only: with te.size_var("n") in its place build makes one for any size'
 
     def settle(self) -> None:
         """Check the dimensions that waited."""

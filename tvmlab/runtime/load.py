@@ -63,6 +63,8 @@ def read(path: str | Path) -> tuple[Signature, Target, Compiled]:
     if path.suffix == ".tar" and path.exists():
         path = bundle.unpack(path)
     loaders = {".py": _python, ".so": _shared, ".dylib": _shared, ".dll": _shared, ".o": _object}
+    if path.suffix in TEXTS:
+        raise _is_text(path)
     if path.suffix not in loaders:
         raise LoadError("unknown-export", f"cannot load {path.name}: unknown kind of file", legal=[*loaders, ".tar"])
     if not path.exists():
@@ -71,6 +73,16 @@ def read(path: str | Path) -> tuple[Signature, Target, Compiled]:
     if path.suffix == ".py":
         card = replace(card, signature=card.signature.unflattened())
     return card.signature, card.target, loaders[path.suffix](path, card)
+
+
+TEXTS = (".cl", ".cu", ".metal")  # of kernels; those of Numba's CUDA are .py
+
+
+def _is_text(path: Path) -> LoadError:
+    return LoadError(
+        "kernel-text", f"cannot load {path.name}: the text of kernels alone, without what launches them, is no program",
+        hint="build the schedule again: tvmlab.build(s, args, target); pickle.dump(module, file) keeps a module",
+    )  # fmt: skip
 
 
 def _card(path: Path) -> Card:
@@ -97,6 +109,8 @@ def _python(path: Path, card: Card) -> Compiled:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     function = getattr(module, card.symbol, None)
+    if function is None and "cuda.jit" in path.read_text():
+        raise _is_text(path)
     if function is None:
         raise LoadError("no-symbol", f"{path.name} defines no function `{card.symbol}`")
 

@@ -5,8 +5,7 @@ Axes go by the names that lines of code gave them (`xo`), with the path behind w
 
 from __future__ import annotations
 
-import sys
-import warnings
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -18,9 +17,11 @@ from ..core.error import LabError, ScheduleError, ScheduleTypeError, ScheduleVal
 from ..core.node import DATA, KIND_NAMES, OPAQUE, ORDERED, REDUCE, THREAD, Expr, IterVar, Range
 from ..core.text import show
 from ..core.walk import constant
+from ..core.warning import warn
 from .relations import derived_from
 from .state import Stage, State, is_compute, is_input
 
+NUMBERED = re.compile(r"(ax|i)\d+")  # names of axes that nobody named
 WORDS = {DATA: "data", REDUCE: "reduction", ORDERED: "scan", THREAD: "thread", OPAQUE: "opaque"}
 
 
@@ -41,6 +42,17 @@ def place(state: State, stage: Stage, axis: IterVar) -> str:
     """ "`xo` (C.i.outer)", "`C.i`": the axis in a sentence about several stages."""
     label = name(state, axis)
     return f"`{stage.path(axis)}`" if label == axis.name else f"`{label}` ({stage.path(axis)})"
+
+
+def code(state: State, stage: Stage, axis: IterVar) -> str:
+    """What to write for the axis in a line of Python: `xo`, `i`, `s[CC].op.axis[0]`."""
+    label = name(state, axis)
+    if label.isidentifier() and not NUMBERED.fullmatch(label):
+        return label
+    for field in ("axis", "reduce_axis"):
+        if axis in (own := getattr(stage.op, field)):
+            return f"s[{stage.called}].op.{field}[{own.index(axis)}]"
+    return label
 
 
 def extent(state: State, axis: IterVar) -> str:
@@ -238,12 +250,3 @@ def warn_lost(state: State, stage: Stage, axes: Sequence[IterVar], verb: str) ->
         if said:
             what = f"{named(state, a)} of stage {stage.name} was marked {', '.join(said)}"
             warn(f"{what}; it is {verb}, which drops that")
-
-
-def warn(message: str) -> None:
-    """A warning that points at the line outside this package."""
-    package = __name__.split(".", 1)[0]
-    level, frame = 1, sys._getframe(0)
-    while frame.f_globals.get("__name__", "").split(".", 1)[0] == package and frame.f_back is not None:
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, stacklevel=level)

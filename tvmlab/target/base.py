@@ -26,17 +26,18 @@ ALIASES = {"c": "llvm", "cpu": "llvm", "stackvm": "interp"}
 NOT_YET = {"rocm", "vulkan", "nvptx", "webgpu", "hexagon", "ext_dev", "vdla", "aocl"}
 OPTIONS = {"mcpu": "cpu", "mattr": "features", "mtriple": "triple", "target": "triple", "num-threads": "threads",
            "arch": "arch", "max-num-threads": "max_num_threads",
-           "max-threads-per-block": "max_num_threads"}  # fmt: skip
-FIELDS = ("cpu", "features", "triple", "threads", "arch", "max_num_threads")
-OF_GPUS = {"arch", "max_num_threads"}  # fields that say nothing of a CPU
-COUNTS = {"threads", "max_num_threads"}
+           "max-threads-per-block": "max_num_threads",
+           "max-shared-memory-per-block": "max_shared_memory_per_block"}  # fmt: skip
+LIMITS = ("max_num_threads", "max_shared_memory_per_block")
+FIELDS = ("cpu", "features", "triple", "threads", "arch", *LIMITS)
+OF_GPUS = {"arch", *LIMITS}  # fields that say nothing of a CPU
+COUNTS = {"threads", *LIMITS}
 
 # classic options that say nothing here: they are read over, as `arch` is of a CPU
 READ_OVER = {"device", "model", "keys", "libs", "mfloat-abi", "mabi", "system-lib", "link-params", "runtime", "tag",
              "mtune", "fast-math", "opt-level", "host", "thread_warp_size", "thread-warp-size",
-             "max_shared_memory_per_block", "unpacked-api",
-             "interface-api", "executor", "constants-byte-alignment", "workspace-byte-alignment", "vector-width",
-             "vector_unit_bytes", "march", "options", "from_device", "target_device_type"}  # fmt: skip
+             "unpacked-api", "interface-api", "executor", "constants-byte-alignment", "workspace-byte-alignment",
+             "vector-width", "vector_unit_bytes", "march", "options", "from_device", "target_device_type"}  # fmt: skip
 
 _open: list[Target] = []  # the `with` blocks
 
@@ -47,7 +48,8 @@ class Target:
 
     `cpu`, `features`: names of LLVM ("" means this machine's). `triple`: cross-compilation. `threads`: 0 means all.
     `arch`: the GPU whose limits hold, `Target("cuda_c", arch="sm_90")`; "" means the first that the target knows.
-    `max_num_threads`: of a block on a GPU, where that is fewer than the architecture takes, or nothing is known of it.
+    `max_num_threads`, `max_shared_memory_per_block` (bytes): of a block on a GPU, where that is less than the
+    architecture takes, or nothing is known of it.
     In a `with` block it is the target of every build that names none. Other classic options are read over; `host` is
     the target itself, since CPU targets have no other.
     """
@@ -59,13 +61,15 @@ class Target:
     threads: int = 0
     arch: str = ""
     max_num_threads: int = 0
+    max_shared_memory_per_block: int = 0
 
     def __init__(
         self, name: Any = "llvm", cpu: str = "", features: str = "", triple: str = "", threads: int = 0,
-        *, arch: str = "", max_num_threads: int = 0, target: Any = None, host: Any = None,
+        *, arch: str = "", max_num_threads: int = 0, max_shared_memory_per_block: int = 0, target: Any = None,
+        host: Any = None,
     ) -> None:  # fmt: skip
         word, asked = _parsed(name if target is None else target)
-        given = dict(zip(FIELDS, (cpu, features, triple, threads, arch, max_num_threads), strict=True))
+        given = dict(zip(FIELDS, (cpu, features, triple, threads, arch, max_num_threads, max_shared_memory_per_block)))
         made = {"name": word, **asked, **{k: v for k, v in given.items() if v}}
         if made.get("arch"):
             _refuse_arch(word, made["arch"])
@@ -115,7 +119,7 @@ class Target:
     def __str__(self) -> str:
         options = {
             "mcpu": self.cpu, "mattr": self.features, "mtriple": self.triple, "num-threads": self.threads,
-            "arch": self.arch, "max_num_threads": self.max_num_threads,
+            "arch": self.arch, **{k: getattr(self, k) for k in LIMITS},
         }  # fmt: skip
         return " ".join([self.name, *[f"-{k}={v}" for k, v in options.items() if v]])
 

@@ -100,7 +100,7 @@ def test_global_memory_cannot_begin_in_a_kernel():
     s[B].set_scope("global")
     with pytest.raises(BuildError, match="`B` is in global memory, but computed inside the kernel main_C") as e:
         cut(s, [A, C])
-    assert 's[B].set_scope("shared")' in str(e.value)
+    assert 's[B].set_scope("local")' in str(e.value)
 
 
 def test_two_extents_of_one_axis_are_launched_as_the_larger():

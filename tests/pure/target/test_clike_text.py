@@ -385,3 +385,16 @@ def test_names_that_are_macros_or_types_end_in_an_underscore(name, target):
     B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
     text = tvmlab.build(te.create_schedule(B.op).default(target), [A, B], target).source
     assert f"{name}_[" in text and f"{name}[" not in text
+
+
+@pytest.mark.parametrize("target", ["cuda_c", "opencl"])
+def test_the_launch_of_a_checked_kernel_is_whole(target):
+    A, I = te.placeholder((64,), name="A"), te.placeholder((100,), "int32", name="I")
+    B = te.compute((100,), lambda i: A[I[i]], name="B")
+    s = te.create_schedule(B.op)
+    s[B].bind(B.op.axis[0], te.thread_axis("threadIdx.x"))
+    with tvmlab.transform.PassContext(config={"tir.instrument_bound_checkers": True}):
+        text = tvmlab.build(s, [A, I, B], target).source
+    assert "main_B[(1, 1, 1), (100, 1, 1)](A, I, B, faults, A_size, I_size, B_size)" in text
+    assert "// The last are for the checks: five ints" in text
+    assert "for the checks" not in tvmlab.build(s, [A, I, B], target).source

@@ -1,4 +1,5 @@
-"""`-max_num_threads=` of a GPU target: how many threads a block may have, when it is built and when it is called."""
+"""`-max_num_threads=` and `-max_shared_memory_per_block=` of a GPU target: what a block may have, when it is built and
+when it is called."""
 
 import dataclasses
 import pickle
@@ -10,7 +11,7 @@ import tvmlab
 from tests.refusal import refused
 from tvmlab import te
 from tvmlab.core.error import BuildError
-from tvmlab.runtime.gpu import LaunchError
+from tvmlab.runtime.gpu import LaunchError, devices
 from tvmlab.target import Target
 from tvmlab.target.gpu import limits
 
@@ -63,8 +64,72 @@ def test_a_build_that_takes_more_is_refused(target):
 
 
 def test_an_opencl_device_may_have_more_than_the_least():
-    assert "opencl has 256" in refused(BuildError, lambda: tvmlab.build(*rows(512), "opencl"))
     assert tvmlab.build(*rows(512), "opencl -max_num_threads=1024").source
+
+
+@pytest.fixture
+def known(monkeypatch):
+    """A function: this device is there, or none was looked for."""
+
+    def there(**facts):
+        found = devices.Listing((devices.Found("opencl", 0, "a device", facts=facts),))
+        monkeypatch.setattr(devices, "_known", {"opencl": found} if facts else {})
+
+    return there
+
+
+def test_the_least_is_no_limit_of_the_device(known):
+    known()
+    least = "is the least that every OpenCL device is taken to have"
+    assert refused(BuildError, lambda: tvmlab.build(*rows(512), "opencl")).splitlines() == [
+        f"threadIdx.x = 512 threads per block; 256 {least}",
+        "    kernel main_B",
+        "    threadIdx.x (512): `i` of stage B",
+        "  where the device has more, the target says so: opencl -max_num_threads=512; else split by smaller factors, "
+        "and bind the inner loops",
+    ]
+    known(max_threads_per_block=4096, max_shared_memory_per_block=1 << 20)
+    said = refused(BuildError, lambda: tvmlab.build(*rows(512), "opencl"))
+    assert "  opencl(0) has 4096, so this builds: opencl -max_num_threads=512; for other devices split by" in said
+    known(max_threads_per_block=300, max_shared_memory_per_block=1 << 20)
+    assert "  opencl(0) has 300: split by" in refused(BuildError, lambda: tvmlab.build(*rows(512), "opencl"))
+    assert f"40960 bytes of shared memory; 32768 per block {least}" in (
+        said := refused(BuildError, lambda: tvmlab.build(*fetched(10240), "opencl"))
+    )
+    assert "  opencl(0) has 1048576, so this builds: opencl -max_shared_memory_per_block=40960; for other dev" in said
+    assert tvmlab.build(*fetched(10240), "opencl -max_shared_memory_per_block=40960").source
+
+
+def fetched(n):
+    """B, whose elements come by way of shared memory, n of them at once."""
+    A = te.placeholder((n,), name="A")
+    B = te.compute((n,), lambda i: A[i] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    AA = s.cache_read(A, "shared", [B])
+    o, i = s[B].split(B.op.axis[0], nparts=1)
+    s[B].bind(o, te.thread_axis("blockIdx.x"))
+    s[AA].compute_at(s[B], o)
+    x, t = s[B].split(i, 32)
+    f, u = s[AA].split(AA.op.axis[0], 32)
+    for stage, axis in ((B, t), (AA, u)):
+        s[stage].bind(axis, te.thread_axis("threadIdx.x"))
+    return s, [A, B]
+
+
+@pytest.mark.parametrize("target", ["cuda", "cuda_c", "opencl", "metal"])
+def test_shared_memory(target):
+    model = Target(target).device_model
+    made = Target(f"{target} -max_shared_memory_per_block=1024")
+    assert made == Target(target, max_shared_memory_per_block=1024) == Target(str(made))
+    assert made == Target(**dataclasses.asdict(made)) == pickle.loads(pickle.dumps(made))
+    assert refused(BuildError, lambda: tvmlab.build(*fetched(512), made)).startswith(
+        f"A_shared takes 2048 bytes of shared memory; {model} with -max_shared_memory_per_block=1024 has 1024 per block"
+    )
+    assert tvmlab.build(*fetched(256), made).source
+    both = limits.of(Target(f"{target} -max_shared_memory_per_block=1024 -max_num_threads=64"))
+    assert (both.shared, both.threads) == (1024, 64)
+    assert both.name == f"{model} with -max_num_threads=64 -max_shared_memory_per_block=1024"
+    assert target == "opencl" or limits.of(Target(f"{target} -max_shared_memory_per_block=9999999")).name == model
 
 
 @pytest.mark.parametrize("target", ["cuda", "opencl"])

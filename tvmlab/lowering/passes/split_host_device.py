@@ -26,10 +26,10 @@ from ...core.error import BuildError
 from ...core.node import REDUCE, Alloc, Barrier, Buffer, Call, Evaluate, Expr, For, Load, Stmt, Store
 from ...core.program import Function, Origin, Program
 from ...core.text import identifier, show
-from ...core.threads import LAUNCH
+from ...core.threads import BLOCK, LAUNCH
 from ...core.walk import children, free_variables, variables, walk
 from ...schedule.scopes import rank
-from ..blocks import map_kernels
+from ..blocks import map_kernels, threads_around
 from ..config import DEFAULT, Config
 
 LONGEST = 120  # letters of a kernel's name: drivers make files of them
@@ -127,11 +127,17 @@ def _refuse_global(s: For, kernel: str) -> None:
     if wrong is None:
         return
     name = wrong.buffer.name
+    stores = [x for x in walk(s) if isinstance(x, Store) and x.buffer.data is wrong.buffer.data]
+    called = next((x.origin.called for x in stores if isinstance(x.origin, Origin) and x.origin.called), name)
+    own = {x.thread for x in walk(s) if isinstance(x, For) and x.thread in BLOCK} <= (
+        threads_around(s, wrong.buffer.data) or set()
+    )
     raise BuildError(
         "global-in-kernel",
         f"`{name}` is in {wrong.buffer.scope} memory, but computed inside the kernel {kernel}: there is one of it for "
         "all blocks",
-        legal=[f's[{name}].set_scope("shared")', f's[{name}].set_scope("local")', f"s[{name}].compute_root()"],
+        legal=[f's[{called}].set_scope("{"local" if own else "shared"}")'],
+        hint=f"or a kernel of its own: s[{called}].compute_root(), with its loops bound",
     )
 
 
@@ -164,19 +170,20 @@ def _unbound(s: Store, loops: tuple[For, ...]) -> BuildError:
     """The stage whose loops nothing binds, and two lines that bind them."""
     origin = s.origin
     stage = origin.stage if isinstance(origin, Origin) else s.buffer.name
+    called = origin.called if isinstance(origin, Origin) and origin.called else stage
     return BuildError(
         "not-bound",
         f"{stage} would be computed on the host: no loop of it is bound to blocks or threads",
         where=["    " * k + show(x).splitlines()[0] for k, x in enumerate(loops)]
         + ["    " * len(loops) + show(s)],
         hint="add two lines, or let s.default(target) bind all that is left:\n    "
-        + "\n    ".join(_lines(stage, loops)),
+        + "\n    ".join(_lines(called, [x for x in loops if _of(x, stage) and not _reduces(x)])),
     )
 
 
-def _lines(stage: str, loops: tuple[For, ...]) -> tuple[str, str]:
+def _lines(stage: str, loops: list[For]) -> tuple[str, str]:
     """What would bind a stage: its two outermost data loops, or the parts of the only one."""
-    data = [x.var.name for x in loops if _of(x, stage) and not _reduces(x)]
+    data = [isinstance(x.origin, Origin) and x.origin.code or x.var.name for x in loops]
     block, thread = 'te.thread_axis("blockIdx.x")', 'te.thread_axis("threadIdx.x")'
     if len(data) > 1:
         return f"s[{stage}].bind({data[0]}, {block})", f"s[{stage}].bind({data[1]}, {thread})"

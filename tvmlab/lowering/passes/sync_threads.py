@@ -35,8 +35,9 @@ from ...core.error import LabError
 from ...core.node import NOP, Alloc, Attr, Barrier, Buffer, For, If, LetStmt, Seq, Stmt, Store, Var, While
 from ...core.program import Function, Origin, Program
 from ...core.text import show
+from ...core.threads import BLOCK
 from ...core.walk import map_children, replace, rewrite, seq
-from ..blocks import Kernel, Place, has_threads, is_thread_loop
+from ..blocks import Kernel, Place, has_threads, is_thread_loop, threads_around
 from ..config import DEFAULT, Config
 from ..uniform import CannotSplit, for_all, guarded, refusal
 
@@ -208,11 +209,18 @@ class Placing:
                 continue
             idle = ", ".join(t for t, v in self.kernel.thread.items() if v in self.threads)
             of = f" of stage {stage}" if (stage := _stage(s)) else ""
+            legal, called = [f"bind an axis{of} to each of {idle}"], _called(s)
+            if not called:
+                legal.append(f"cache_write({a.name}, 'local')")
+            elif (around := threads_around(self.kernel.loop, a.memory)) is None:
+                legal.append(f"s.cache_write({called}, 'local')")
+            elif set(self.kernel.extents) & set(BLOCK) <= around:
+                legal.insert(0, f's[{called}].set_scope("local")')
             raise LabError(
                 "thread-race",
                 f"all threads of a block ({idle}) update the same element of {a.name}{of} at the same time",
                 where=[_head(a)],
-                legal=[f"bind an axis{of} to each of {idle}", f"cache_write({a.name}, 'local')"],
+                legal=legal,
             )
 
     def races(self, a: Access, b: Access, place: Place) -> bool:
@@ -433,6 +441,10 @@ def _entered(s: Stmt, place: Place) -> bool:
 
 def _head(a: Access) -> str:
     return show(a.stmt).splitlines()[0]
+
+
+def _called(s: Stmt) -> str:
+    return s.origin.called if isinstance(s, Store) and isinstance(s.origin, Origin) else ""
 
 
 def _stage(s: Stmt) -> str:

@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +21,7 @@ from ...core.node import NOP, Attr, For, Stmt
 from ...core.program import Program
 from ...core.walk import constant, map_children
 from ...core.walk import replace as changed
+from ...core.warning import warn
 from ..config import DEFAULT, Config
 
 MAX_STATEMENTS = 4096
@@ -87,10 +87,9 @@ def _marked(s: For, n: int | None, inner: Size) -> Size:
     if n is None:
         return Size(changed(s, kind="serial"), inner.steps, inner.depth, inner.loops + 1)
     if n * inner.steps > MAX_STATEMENTS:
-        warnings.warn(
+        warn(
             f"`{s.var.name}` stays a loop: unrolling it would give {n * inner.steps} statements "
-            f"(at most {MAX_STATEMENTS}); split it and unroll the inner part",
-            stacklevel=2,
+            f"(at most {MAX_STATEMENTS}); split it and unroll the inner part"
         )
         return Size(changed(s, kind="serial"), inner.steps, inner.depth, inner.loops + 1)
     return Size(s, n * inner.steps, inner.depth + 1, inner.loops)

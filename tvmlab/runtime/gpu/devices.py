@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...core.error import LabError
+from ...core.extras import pip
 from ..device import LAUNCHED, DeviceError
 from . import cuda
 
 Row = dict[str, Any]  # of a device, as the child tells it
-DRIVER = 'a driver for the CPU:  pip install "pyopencl[pocl]",  or of the system:  apt-get install pocl-opencl-icd'
+DRIVER = f"a driver for the CPU:  {pip('opencl')},  or of the system:  apt-get install pocl-opencl-icd"
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,12 @@ def listing(kind: str) -> Listing:
     return _known[kind]
 
 
+def known(kind: str) -> Found | None:
+    """The first device of a kind, if they were looked for already."""
+    there = _known[kind].devices if kind in _known else ()
+    return there[0] if there else None
+
+
 def refresh() -> None:
     """Look anew the next time: something was installed."""
     _known.clear()
@@ -94,7 +101,7 @@ def _spec(name: str, place: Sequence[str] | None) -> Any:
 
 def _opencl() -> Listing:
     if not installed("pyopencl"):
-        return Listing((), f"opencl: pyopencl is not installed:  pip install pyopencl;  {DRIVER}")
+        return Listing((), f"opencl: pyopencl is not installed; it, and a driver for the CPU:  {pip('opencl')}")
     from .runner import runner
 
     try:
@@ -137,9 +144,27 @@ def _cuda() -> Listing:
         rows = cuda.devices()
         return Listing(tuple(Found("cuda", i, r["name"], "CUDA", facts=r) for i, r in enumerate(rows)))
     if not installed("numba.cuda"):
-        return Listing((), "cuda: this Numba has no CUDA;  pip install numba-cuda")
+        return Listing((), f"cuda: this Numba has no CUDA:  {pip('cuda')}")
     name = "no GPU: runs on Numba's simulator, which emulates and is not timed"
     return Listing((Found("cuda", 0, name, emulated=True),))
+
+
+def need(kind: str) -> None:
+    """Refused where there is no device of that kind, with what is missing. Looked for once more, before."""
+    if not listing(kind).devices:
+        refresh()
+    if not listing(kind).devices:
+        raise DeviceError(
+            "no-device", f"there is no device here that these kernels run on: {listing(kind).why}",
+            legal=others(kind), hint="module.source is the text",
+        )  # fmt: skip
+
+
+def others(kind: str) -> list[str]:
+    """The other targets whose kernels run here."""
+    how = {"cuda": " (without a GPU in Numba's simulator)"}
+    there = [f"target {k}{how.get(k, '')}" for k in LAUNCHED if k != kind and listing(k).devices]
+    return [*there, "target interp"]
 
 
 # ---------------------------------------------------------------- CUDA C++, which has no simulator
@@ -159,7 +184,7 @@ def _no_cuda() -> str:
     if not any(map(cuda.loads, cuda.DRIVERS)):
         return "no driver of NVIDIA is installed"
     if not installed("cuda.core"):
-        return 'cuda.core is not installed:  pip install "tvmlab[cuda]"'
+        return f"cuda.core is not installed:  {pip('cuda')}"
     from .runner import runner
 
     try:
@@ -173,6 +198,6 @@ def need_cuda() -> None:
     if why := lacking("cuda_c"):
         raise DeviceError(
             "no-device", f"there is no CUDA device here ({why}), and cuda_c runs on nothing else",
-            legal=["target opencl", "target cuda (without a GPU in Numba's simulator)", "target interp"],
+            legal=others("cuda_c"),
             hint="module.source is the text, module.export writes it to a file",
         )  # fmt: skip

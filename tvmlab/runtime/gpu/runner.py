@@ -136,6 +136,7 @@ def _named(code: DeviceCode | None, running: Sequence[str]) -> str:
 # ---------------------------------------------------------------- what went wrong
 
 INTERP = "on target interp the same program names the statement and the loops"
+PACE = "some 500 000 turns of loops in a second, of all threads together"
 CLASSES = {c.__name__: c for c in (LaunchError, BuildError, DeviceError)}
 
 
@@ -151,9 +152,10 @@ def failure(outcome: Outcome, who: str, kind: str) -> LabError:
             f"{INTERP}. The next call starts a new process",
         )  # fmt: skip
     if outcome.kind == "timeout":
+        slow = f"the simulator is slow, {PACE}: a smaller size, or " if kind == "simulator" else ""
         return LaunchError(
             "kernel-timeout", f"{who} did not come to its end on {place}: {outcome.text}",
-            hint="a loop without end, or a barrier that not all threads reach? For long runs:  "
+            hint=f"{slow}a loop without end, or a barrier that not all threads reach? For long runs:  "
             "tvmlab.runtime.gpu.set_timeout(seconds)",
         )  # fmt: skip
     if outcome.kind == "memory":
@@ -189,10 +191,12 @@ class Launcher:
     def where(self) -> Runner:
         """What runs it. Numba's CUDA without a GPU is the simulator."""
         if self.language == "opencl":
+            devices.need("opencl")
             return runner("opencl")
         if self.language == "cuda-c":
             devices.need_cuda()
             return runner("cuda_c")
+        devices.need("cuda")
         return runner("cuda" if cuda.available() else "simulator")
 
     def call(

@@ -18,6 +18,7 @@ from .errors import LaunchError
 
 Report = Callable[[Any], None]
 FAULTS = -1  # the slot where checked kernels record the first index that is outside its array
+CHECKED = 'PassContext(config={"tir.instrument_bound_checkers": True})'
 GONE = "memory-gone"  # the rule of an error: memory that was to stay is not here
 LOST = "device-lost"  # the rule of an error after which the process is good for nothing more
 
@@ -116,7 +117,8 @@ class Session(ABC):
             f"{int(np.flatnonzero(after)[0])} bytes behind its end")  # fmt: skip
         raise LaunchError(
             "out-of-bounds-write", f"kernel {names} wrote outside `{self.names.get(slot, slot)}`: {far}",
-            hint="on target interp the same program names the statement and the index",
+            hint="on target interp the same program names the statement and the index; a write further away is not "
+            f"seen here, but found in a module built with {CHECKED}",
         )  # fmt: skip
 
     def watched(self, launch: Launch) -> list[Any]:

@@ -3,7 +3,8 @@ from __future__ import annotations
 from ...core.error import ScheduleError, ScheduleTypeError
 from ...core.node import DATA, REDUCE, THREAD, IterVar
 from ...core.threads import BLOCK
-from ..guard import loop_lines, named, need_kind, need_leaf, rfactor_hint, warn, warn_lost
+from ...core.warning import warn
+from ..guard import loop_lines, named, need_kind, need_leaf, rfactor_hint, warn_lost
 from ..scopes import is_virtual, thread_rank
 from ..state import Stage, State
 from . import StageIndex

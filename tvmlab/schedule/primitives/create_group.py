@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...core.error import ScheduleError
-from ..guard import warn
+from ...core.warning import warn
 from ..state import ROOT, Group, Stage, State
 
 

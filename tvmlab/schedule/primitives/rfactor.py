@@ -8,9 +8,10 @@ from ...core.build import all_, binary, const, is_const
 from ...core.error import ScheduleError
 from ...core.node import DATA, REDUCE, Expr, IterVar, Load, Range, Reduce, Var
 from ...core.walk import constant, substitute
+from ...core.warning import warn
 from ...expr.tensor import ComputeOp, Tensor, axis_of
 from .. import relations as rel
-from ..guard import loops, name, named, need, need_compute, need_integer, need_leaf, need_movable, warn
+from ..guard import loops, name, named, need, need_compute, need_integer, need_leaf, need_movable
 from ..state import PLAIN, Stage, State
 from ._stages import insert_before, reset, unique_name
 

@@ -55,7 +55,8 @@ def text_and_places(program: Program, d: Dialect) -> tuple[str, dict[int, str], 
         places.update({before + i: loop for i, loop in enumerate(w.loops, 1) if loop})
         parts.append("\n".join(w.lines))
     hosts = [f for f in program.functions if f not in found]
-    parts += ["\n".join(_host(f, found, d) if sites is None else host.comments(f)) for f in hosts]
+    more = {kernel_name(fn): w.more for fn, w in zip(found, written, strict=True)}
+    parts += ["\n".join(_host(f, found, d) if sites is None else host.comments(f, more)) for f in hosts]
     return "\n\n".join(parts) + "\n", places, None if sites is None else tuple(sites)
 
 

@@ -35,6 +35,10 @@ class Watch:
         self.faults = p.names(Var("faults"))
         self.sizes = {b.data: p.names(Var(f"{p.names(b)}_size")) for b in fn.params if isinstance(b, Buffer)}
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.faults, *self.sizes.values())
+
     def params(self, first: int) -> list[str]:
         """What the kernel takes beyond its own: where to record, and how many elements each array has."""
         d = self.p.d

@@ -5,7 +5,7 @@ main_C[(3, 4, 1), (4, 4, 1)](A, B, C)     ->     main_C<<<dim3(3, 4, 1), dim3(4,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...core import dtype as dt
@@ -18,10 +18,23 @@ from .dialect import Dialect
 from .printer import CPrinter, ascii_name
 
 
-def comments(host: Function) -> list[str]:
-    """The host's function as lines of comment; a launch is `kernel[blocks, threads of a block](arguments)`."""
-    text = show_program(Program((host,)))
-    return ["// The host:  kernel[blocks, threads of a block](arguments)", *[f"//     {x}" for x in text.splitlines()]]
+def comments(host: Function, more: Mapping[str, Sequence[str]] | None = None) -> list[str]:
+    """The host's function as lines of comment; a launch is `kernel[blocks, threads of a block](arguments)`.
+
+    `more`: by kernel, what it takes beyond the arguments of its launch, where its indices are checked.
+    """
+    lines = show_program(Program((host,))).splitlines()
+    head = ["// The host:  kernel[blocks, threads of a block](arguments)"]
+    if more:
+        lines = [_with_more(x, more) for x in lines]
+        head += ["// The last are for the checks: five ints, 0 before, and the number of elements of each array"]
+    return [*head, *[f"//     {x}" for x in lines]]
+
+
+def _with_more(line: str, more: Mapping[str, Sequence[str]]) -> str:
+    """A launch with all that its kernel takes."""
+    names = more.get(line.strip().partition("[")[0], ())
+    return f"{line.removesuffix(')')}, {', '.join(names)})" if names and line.endswith(")") else line
 
 
 def cuda(host: Function, kernels: Sequence[Function], d: Dialect) -> list[str]:

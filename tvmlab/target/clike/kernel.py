@@ -21,13 +21,14 @@ from .printer import CPrinter, ascii_name
 @dataclass(frozen=True)
 class Written:
     """`loops`: of each line, the loop it is of; `helpers`: (what, dtype) of those called; `dtypes`: element types that
-    occur; `fragments`: it uses tensor cores."""
+    occur; `fragments`: it uses tensor cores; `more`: names of what it takes beyond the function's own parameters."""
 
     lines: tuple[str, ...]
     loops: tuple[str, ...]
     helpers: frozenset[tuple[str, str]]
     dtypes: frozenset[str]
     fragments: bool
+    more: tuple[str, ...] = ()
 
 
 def kernel_name(fn: Function) -> str:
@@ -50,8 +51,9 @@ def write(fn: Function, d: Dialect, sites: list[Site] | None = None) -> Written:
     p.stmt(fn.body)
     head = d.kernel.format(name=kernel_name(fn), params=_in_lines(params), bounds=_bounds(d, launch))
     first = f"{head} {{".splitlines()
+    more = p.watch.names if p.watch is not None else ()
     loops = (*[""] * len(first), *p.loops, "")
-    return Written((*first, *p.lines, "}"), loops, frozenset(p.wanted), frozenset(p.used), bool(p.tiles))
+    return Written((*first, *p.lines, "}"), loops, frozenset(p.wanted), frozenset(p.used), bool(p.tiles), more)
 
 
 def _in_lines(params: list[str]) -> str:

@@ -150,7 +150,8 @@ def _argument(p: CPrinter, a: Expr) -> str:
 
 
 def _access_ptr(p: CPrinter, e: Call) -> Printed:
-    return f"{p.names(e.args[0])} + {p.index(e.args[1], 10)}", 9
+    name, at = p.names(e.args[0]), p.index(e.args[1], 10)
+    return (name, ATOM) if at == "0" else (f"{name} + {at}", 9)
 
 
 def _address_of(p: CPrinter, e: Call) -> Printed:

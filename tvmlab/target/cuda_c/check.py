@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core.error import BuildError
+from ...core.extras import pip
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ def missing() -> str:
     try:
         import cuda.core
     except ImportError as e:
-        return f'{e}: pip install "tvmlab[cuda]" brings NVRTC'
+        return f"{e}: {pip('cuda')} brings NVRTC"
     return "" if hasattr(cuda.core, "Program") else "cuda.core is too old: it has no Program"
 
 

@@ -9,7 +9,7 @@ A program is one that is split: each kernel is a function with `attrs` "launch",
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from math import prod
@@ -41,7 +41,8 @@ class Model:
     `shared`: static, without asking; `shared_most`: with the opt-in that a driver has. `shared_sm`, `registers_sm`,
     `warps_sm`, `blocks_sm`: of a multiprocessor. `register_unit`: registers are given to a warp in so many at once;
     `shared_unit`: likewise bytes to a block, of which the driver keeps `shared_kept`. `parts`: a multiprocessor's
-    registers lie in so many parts, and a warp's in one of them.
+    registers lie in so many parts, and a warp's in one of them. `least`: fields that are what every device is taken to
+    have, most have more.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Model:
     shared_sm: int = 0
     shared_unit: int = 0
     shared_kept: int = 0
+    least: frozenset[str] = frozenset()
 
 
 # CUDA C++ Programming Guide, "Compute Capabilities", table "Technical Specifications per Compute Capability":
@@ -82,7 +84,7 @@ MODELS = (
     # work groups of one work item only; 256 is the CL_DEVICE_MAX_WORK_GROUP_SIZE that AMD's drivers report.
     # Global sizes are size_t; 2**31 - 1 is what an int32 index of a group holds.
     Model(UNKNOWN, "an OpenCL device of which nothing more is known", threads=256, block=(256, 256, 256),
-          grid=(2**31 - 1,) * 3, shared=32 * KIB, shared_most=32 * KIB),
+          grid=(2**31 - 1,) * 3, shared=32 * KIB, shared_most=32 * KIB, least=frozenset({"threads", "shared"})),
     # Metal Feature Set Tables, "GPU implementation limits by family", Apple7 to Apple9 (M1 to M4): 1024 threads per
     # threadgroup, 32 KB of threadgroup memory. SIMD groups of 32: `threadExecutionWidth` of these GPUs. The tables name
     # no limit of a grid; positions are 32 bits.
@@ -109,18 +111,29 @@ def get(name: str) -> Model:
     raise MissingName("unknown-device", f"there is no device model `{name}`", legal=names())
 
 
+OPTION = {"threads": "max_num_threads", "shared": "max_shared_memory_per_block"}  # of the target, by the field
+
+
 def of(target: Target) -> Model:
     """The model whose limits hold for a target; all of its shared memory, where the target asks the driver for it.
 
-    Its -max_num_threads are fewer than there are, or any number where nothing is known of the device.
+    What its -max_num_threads and its -max_shared_memory_per_block say is less than there is, or any number where
+    nothing is known of the device.
     """
-    model, threads = get(target.device_model), target.max_num_threads
+    model = get(target.device_model)
     if target.kind.asks:
         model = replace(model, shared=model.shared_most)
-    if not threads or (threads >= model.threads and model.name != UNKNOWN):
+    changes, said = {}, [model.name, "with"]
+    for field, option in OPTION.items():
+        n = getattr(target, option)
+        if n and (n < getattr(model, field) or field in model.least):
+            changes[field] = n
+            said.append(f"-{option}={n}")
+    if not changes:
         return model
-    block = (threads, threads, threads) if model.name == UNKNOWN else model.block
-    return replace(model, name=f"{model.name} with -max_num_threads={threads}", threads=threads, block=block)
+    n = changes.get("threads", 0)
+    block = (n, n, n) if n and "threads" in model.least else model.block
+    return replace(model, name=" ".join(said), block=block, least=model.least - set(changes), **changes)
 
 
 # ---------------------------------------------------------------- what a kernel asks for
@@ -188,23 +201,52 @@ def _bytes(kernel: Function, b: Buffer) -> int:
 # ---------------------------------------------------------------- what the device allows
 
 
-def check(program: Program, model: Model) -> None:
-    """Refuse kernels that the device cannot start. What is known only at a call is not looked at."""
+Facts = Callable[[], tuple[str, Mapping[str, Any]] | None]  # a device's name, and its numbers by their classic names
+FACT = {"threads": "max_threads_per_block", "shared": "max_shared_memory_per_block"}
+
+
+def check(program: Program, model: Model, present: Facts = lambda: None) -> None:
+    """Refuse kernels that the device cannot start. What is known only at a call is not looked at.
+
+    `present`: the device that is there, if that is known; it is asked for where something is refused.
+    """
     for fn in program.functions:
         extents = launch(fn)
         if extents is not None:
-            _check_block(fn, extents, model)
+            _check_block(fn, extents, model, present)
             _check_dimensions(fn, extents, model)
-            _check_shared(fn, model)
+            _check_shared(fn, model, present)
 
 
-def _check_block(fn: Function, extents: Mapping[str, Expr], model: Model) -> None:
+def _has(model: Model, field: str, each: str = "") -> str:
+    """ "sm_80 has 1024", "256 is the least that every OpenCL device is taken to have"."""
+    n = f"{getattr(model, field)}{each}"
+    if field in model.least:
+        return f"{n} is the least that every OpenCL device is taken to have"
+    return f"{model.name} has {n}"
+
+
+def _advice(model: Model, field: str, wanted: int, present: Facts, otherwise: str) -> str:
+    """How to say that a device has more than the least, and what to do with one that has not."""
+    if field not in model.least:
+        return otherwise
+    there = present()
+    if there is None:
+        return f"where the device has more, the target says so: {UNKNOWN} -{OPTION[field]}={wanted}; else {otherwise}"
+    name, most = there[0], there[1][FACT[field]]
+    if most < wanted:
+        return f"{name} has {most}: {otherwise}"
+    return f"{name} has {most}, so this builds: {UNKNOWN} -{OPTION[field]}={wanted}; for other devices {otherwise}"
+
+
+def _check_block(fn: Function, extents: Mapping[str, Expr], model: Model, present: Facts) -> None:
     tags = [t for t in extents if t in BLOCK and constant(extents[t]) is not None]
     total = prod(constant(extents[t]) or 0 for t in tags)
     if total > model.threads:
         names_ = " * ".join(t for t in tags if constant(extents[t]) != 1)
-        message = f"{names_} = {total} threads per block; {model.name} has {model.threads}"
-        raise _refused("too-many-threads", fn, message, tags, "split by smaller factors, and bind the inner loops")
+        message = f"{names_} = {total} threads per block; {_has(model, 'threads')}"
+        otherwise = "split by smaller factors, and bind the inner loops"
+        raise _refused("too-many-threads", fn, message, tags, _advice(model, "threads", total, present, otherwise))
 
 
 def _check_dimensions(fn: Function, extents: Mapping[str, Expr], model: Model) -> None:
@@ -217,7 +259,7 @@ def _check_dimensions(fn: Function, extents: Mapping[str, Expr], model: Model) -
                 raise _refused(f"too-many-{what}", fn, message, [tag], other)
 
 
-def _check_shared(fn: Function, model: Model) -> None:
+def _check_shared(fn: Function, model: Model, present: Facts) -> None:
     """What is declared is static memory: the rest needs a driver to be asked, and another kind of declaration."""
     total = shared_bytes(fn)
     if total <= model.shared:
@@ -229,11 +271,12 @@ def _check_shared(fn: Function, model: Model) -> None:
     where = [
         f"{b.owner.name}: {' x '.join(map(show, b.owner.shape))} {b.dtype}, {shown(_bytes(fn, b))}" for b in buffers
     ]
+    otherwise = "attach these stages deeper, or split their loops by smaller factors"
     raise BuildError(
         "shared-memory",
-        f"{listed} {verb} {total} bytes of shared memory; {model.name} has {model.shared} per block",
+        f"{listed} {verb} {total} bytes of shared memory; {_has(model, 'shared', ' per block')}",
         where=[f"kernel {fn.name}", *where],
-        hint="attach these stages deeper, or split their loops by smaller factors",
+        hint=_advice(model, "shared", total, present, otherwise),
     )
 
 
