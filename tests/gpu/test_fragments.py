@@ -484,7 +484,7 @@ def test_a_product_into_another_accumulator():
         np.testing.assert_allclose(out[:256].reshape(16, 16), expected, rtol=1e-5, atol=1e-5)
         target = Target("cuda_c")
         source = target.kind.source(for_target(made, target), target)
-        assert f"load_matrix_sync(F[0], Z + 0, 16, nvcuda::wmma::mem_{layout.value});" in source
+        assert f"load_matrix_sync(F[0], Z, 16, nvcuda::wmma::mem_{layout.value});" in source
 
 
 MASK, OWN = Buffer("M", (const(64),), "int32"), Buffer("L", (const(1),), "int32", scope="local")

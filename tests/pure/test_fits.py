@@ -25,7 +25,7 @@ def bound(threads=1024):
 @pytest.mark.parametrize(
     "threads, target, message",
     [
-        (1024, "opencl", "threadIdx.x = 1024 threads per block; opencl has 256"),
+        (1024, "opencl", "threadIdx.x = 1024 threads per block; OpenCL promises 256"),
         (1024, "opencl -max_num_threads=1024", ""),
         (2048, "cuda", "threadIdx.x = 2048 threads per block; sm_80 has 1024"),
         (1024, "cuda", ""),
@@ -80,7 +80,7 @@ def test_lowered_once_for_whoever_asks(monkeypatch):
     for _ in range(2):
         assert fits.refused(wide, Target("opencl")) is not None
         assert "1024 threads" in str(sources.source(wide, "opencl")["error"])
-        with pytest.raises(BuildError, match="1024 threads per block; opencl has 256"):
+        with pytest.raises(BuildError, match="1024 threads per block; OpenCL promises 256"):
             fits.flat(wide, Target("opencl"))
     assert made == ["cuda_c", "opencl"]
 

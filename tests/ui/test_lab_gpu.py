@@ -98,10 +98,10 @@ def test_what_a_target_refuses_is_said_in_the_head_however_narrow(book):
     box = page.drawer("Runs").get_by_role("combobox", name="target")
     assert box.input_value() == "interp"
     box.select_option("opencl")
-    page.root.get_by_text("not for opencl: threadIdx.x = 1024 threads per block; opencl has 256").wait_for()
+    page.root.get_by_text("not for opencl: threadIdx.x = 1024 threads per block; OpenCL promises 256").wait_for()
     page.close()
     page.run()
-    page.says("failed: threadIdx.x = 1024 threads per block; opencl has 256")
+    page.says("failed: threadIdx.x = 1024 threads per block; OpenCL promises 256")
     for width in (1560, 800, 420):
         book.page.set_viewport_size({"width": width, "height": 1000})
         book.page.wait_for_function("e => e.scrollWidth <= e.clientWidth", arg=page.root.element_handle())

@@ -480,7 +480,7 @@ class Lab:
 
     @property
     def widget(self) -> Any:
-        """The widget, made when it is first asked for. Needs `pip install "tvmlab[lab]"`."""
+        """The widget, made when it is first asked for. Needs `pip install anywidget`."""
         return self.screen.open()
 
     def _ipython_display_(self) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..analysis import machine
 from ..core.error import BuildError
+from ..core.extras import pip
 from ..core.units import duration
 from ..face.api import as_target
 from ..runtime.gpu import cuda, devices
@@ -85,7 +86,7 @@ def _target(name: str) -> payload.Target:
 
 
 # What a target needs that may not be installed, and how to get it.
-NEEDS = {"opencl": ("pyopencl", 'pip install "tvmlab[opencl]"'), "cuda": ("numba.cuda", 'pip install "tvmlab[cuda]"')}
+NEEDS = {"opencl": ("pyopencl", pip("opencl")), "cuda": ("numba.cuda", pip("cuda"))}
 LABELS = {
     "llvm": "CPU, LLVM: fast to build", "numba": "CPU, Numba: readable Python",
     "interp": "Interpreter: slow, checks all", "opencl": "OpenCL: a GPU, or the CPU",

@@ -39,7 +39,7 @@ class Screen:
         self.companion: Any = None
 
     def open(self) -> Any:
-        """The widget, made when it is first asked for. Needs `pip install "tvmlab[lab]"`."""
+        """The widget, made when it is first asked for. Needs `pip install anywidget`."""
         if self.widget is None:
             self.widget = widget_class()(lambda request: requests.answer(self.lab, request), **self.lab.state())
         return self.widget
@@ -211,6 +211,6 @@ def widget_class() -> Any:
         from .widget import LabWidget
     except ImportError as e:
         raise MissingPackage(
-            "no-anywidget", f"the lab is shown by {e.name}, which is not installed", hint='pip install "tvmlab[lab]"'
+            "no-anywidget", f"the lab is shown by {e.name}, which is not installed", hint=f"pip install {e.name}"
         ) from None
     return LabWidget

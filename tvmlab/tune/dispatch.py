@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from ..core.error import LabError
-from ..schedule.guard import warn
+from ..core.warning import warn
 from ..target.base import Target
 from .fallback import FallbackConfigEntity
 from .space import Config

@@ -54,7 +54,7 @@ def trees_package() -> Any:
         raise MissingModel(
             "no-lightgbm",
             "a search that learns needs the package lightgbm, which is not installed",
-            hint='pip install "tvmlab[tune]"',
+            hint='pip install "lightgbm>=4.5"',
         ) from None
 
 

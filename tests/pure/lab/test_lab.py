@@ -382,7 +382,7 @@ def test_the_head_says_what_the_target_refuses(lab):
                   "Instead: target cuda, target cuda_c, target interp, target opencl."],
     }  # fmt: skip
     lab.target = "opencl"
-    assert lab.head()["badge"]["text"] == "not for opencl: threadIdx.x = 391 threads per block; opencl has 256"
+    assert lab.head()["badge"]["text"] == "not for opencl: threadIdx.x = 391 threads per block; OpenCL promises 256"
     assert lab.head()["badge"]["items"][2] == "threadIdx.x (391): i.j.fused.inner of stage C"
     for target in ("cuda", "interp", "opencl -max_num_threads=512"):
         lab.target = target

@@ -69,7 +69,8 @@ class Model:
 # threads 1024, block (1024, 1024, 64), grid (2**31 - 1, 65535, 65535), warp 32, 32 blocks and 64 warps per
 # multiprocessor, 64 Ki registers per multiprocessor and per block, 255 per thread, 48 KiB of static shared memory.
 # Same guide, sections "Compute Capability 8.x" and "9.0": shared memory per multiprocessor (164 and 228 KiB), per block
-# (163 and 227), and the 1 KiB that the system keeps of each block.
+# (163 and 227), and the 1 KiB that the system keeps of each block; the others by the same table, and by
+# cuda_occupancy.h: 32 warps and 16 blocks of 7.5, 48 warps of 8.6, 8.9 and 12.0, with 16, 24 and 24 blocks.
 # cuda_occupancy.h of CUDA 13.0: registers in units of 256 per warp in 4 parts, shared memory in units of 128 bytes.
 _NVIDIA: dict[str, Any] = {
     "threads": 1024, "block": (1024, 1024, 64), "grid": (2**31 - 1, 65535, 65535), "shared": 48 * KIB,
@@ -77,9 +78,16 @@ _NVIDIA: dict[str, Any] = {
     "warps_sm": 64, "blocks_sm": 32, "shared_unit": 128, "shared_kept": KIB,
 }  # fmt: skip
 UNKNOWN = "opencl"
+_SMALL: dict[str, Any] = {**_NVIDIA, "shared_most": 99 * KIB, "shared_sm": 100 * KIB, "warps_sm": 48}
+_TURING: dict[str, Any] = {**_NVIDIA, "warps_sm": 32, "blocks_sm": 16, "shared_unit": 256, "shared_kept": 0}
 MODELS = (
+    Model("sm_75", "NVIDIA T4, RTX 20", shared_most=64 * KIB, shared_sm=64 * KIB, **_TURING),
     Model("sm_80", "NVIDIA A100", shared_most=163 * KIB, shared_sm=164 * KIB, **_NVIDIA),
+    Model("sm_86", "NVIDIA A10, RTX 30", **{**_SMALL, "blocks_sm": 16}),
+    Model("sm_89", "NVIDIA L4, RTX 40", **{**_SMALL, "blocks_sm": 24}),
     Model("sm_90", "NVIDIA H100, H200", shared_most=227 * KIB, shared_sm=228 * KIB, **_NVIDIA),
+    Model("sm_100", "NVIDIA B200", shared_most=227 * KIB, shared_sm=228 * KIB, **_NVIDIA),
+    Model("sm_120", "NVIDIA RTX 50", **{**_SMALL, "blocks_sm": 24}),
     # OpenCL 3.0, "Device Queries" (clGetDeviceInfo): CL_DEVICE_LOCAL_MEM_SIZE is 32 KiB at least. The standard asks for
     # work groups of one work item only; 256 is the CL_DEVICE_MAX_WORK_GROUP_SIZE that AMD's drivers report.
     # Global sizes are size_t; 2**31 - 1 is what an int32 index of a group holds.
@@ -219,10 +227,10 @@ def check(program: Program, model: Model, present: Facts = lambda: None) -> None
 
 
 def _has(model: Model, field: str, each: str = "") -> str:
-    """ "sm_80 has 1024", "256 is the least that every OpenCL device is taken to have"."""
+    """ "sm_80 has 1024", "OpenCL promises 256"."""
     n = f"{getattr(model, field)}{each}"
     if field in model.least:
-        return f"{n} is the least that every OpenCL device is taken to have"
+        return f"OpenCL promises {n}"
     return f"{model.name} has {n}"
 
 

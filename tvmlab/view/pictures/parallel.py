@@ -121,7 +121,7 @@ def _looked(k: Kernel, number: int, choosing: Choosing, report: Report, used: An
     )  # fmt: skip
 
 
-ASK = "tvmlab.resources(s, args) compiles it, where tvmlab[cuda] is installed"
+ASK = "tvmlab.resources(s, args) compiles it, where NVRTC is installed"
 
 
 def _title(k: Kernel, notes: Sequence[str]) -> str:
