@@ -13,7 +13,7 @@ from tvmlab.kernels import matmul
 from tvmlab.runtime import gpu
 
 TARGETS = ("cuda", "opencl")
-SEEDS = [("cuda", seed) for seed in range(80)] + [("opencl", seed) for seed in range(40)]  # PoCL compiles longer
+SEEDS = [("cuda", seed) for seed in range(50)] + [("opencl", seed) for seed in range(25)]  # PoCL compiles longer
 
 
 @pytest.fixture(params=TARGETS)
