@@ -166,3 +166,12 @@ def pad_element(data: te.Tensor, index: Sequence[Any], before: Sequence[Any], va
         inside += [] if at_end else [i < n + b]
     fill = value.astype(data.dtype) if isinstance(value, te.Tensor | tir.PrimExpr) else te.const(value, data.dtype)
     return tir.if_then_else(te.all(*inside), data(*moved), fill) if inside else data(*moved)
+
+
+def padded(x: Any, shape: Sequence[int], name: str) -> Any:
+    """The tensor with zeros behind it in each dimension, of that shape; itself where it has the shape."""
+    before = [d.value for d in x.shape]
+    if before == list(shape):
+        return x
+    after = [b - a for a, b in zip(before, shape)]
+    return te.compute(shape, lambda *at: pad_element(x, at, [0] * len(shape), te.const(0, x.dtype), after), name=name)

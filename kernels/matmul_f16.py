@@ -64,7 +64,7 @@ def gpu(m: int, n: int, k: int, rows: int = 128, columns: int = 128, depth: int 
     rows, columns, depth = (min(most, _power(x), 64 if odd else most) for most, x in tiles)
     a, b = _sides(m, n, k)
     up, along, deep = (-(-x // tile) * tile for x, tile in ((m, rows), (n, columns), (k, depth)))
-    left, right = _padded(a, (up, deep), "A_padded"), _padded(b, (deep, along), "B_padded")
+    left, right = _shared.padded(a, (up, deep), "A_padded"), _shared.padded(b, (deep, along), "B_padded")
     product = matmul_f16(left, right)
     c = te.compute((m, n), lambda i, j: product[i, j], name="C_cut") if odd else product
     s = te.create_schedule(c.op)
@@ -78,14 +78,6 @@ def gpu(m: int, n: int, k: int, rows: int = 128, columns: int = 128, depth: int 
 def _power(x: int) -> int:
     """The least power of two that is at least x, and at least the side of a tile."""
     return max(SIDE, 1 << (x - 1).bit_length())
-
-
-def _padded(x: Any, shape: tuple[int, int], name: str) -> Any:
-    before = [d.value for d in x.shape]
-    if before == list(shape):
-        return x
-    after = [b - a for a, b in zip(before, shape)]
-    return te.compute(shape, lambda *at: _shared.pad_element(x, at, (0, 0), te.const(0, x.dtype), after), name=name)
 
 
 def tensor_cores(s: Any, op: Any, end: Any, rows: int, columns: int, depth: int) -> None:

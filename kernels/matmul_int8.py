@@ -90,8 +90,8 @@ def cpu(m: int, n: int, k: int, rows: int = 0, vectors: int = 4, lanes: int = LA
 def packed_product(a: Any, b: Any, m: int, n: int, k: int, lanes: int = LANES) -> tuple[Any, ...]:
     """(A and B with zeros behind them, B packed, the product in blocks of columns, C)."""
     blocks, words = -(-n // lanes), -(-k // DEPTH)
-    left = _padded(a, (m, words * DEPTH), "A_padded")
-    right = _padded(b, (words * DEPTH, blocks * lanes), "B_padded")
+    left = _shared.padded(a, (m, words * DEPTH), "A_padded")
+    right = _shared.padded(b, (words * DEPTH, blocks * lanes), "B_padded")
     taken = lambda jo, ko, j, x: right[ko * DEPTH + x, jo * lanes + j]
     packed = te.compute((blocks, words, lanes, DEPTH), taken, name="B_packed")
     r = te.reduce_axis((0, words * DEPTH), name="k")
@@ -103,12 +103,3 @@ def packed_product(a: Any, b: Any, m: int, n: int, k: int, lanes: int = LANES) -
     product = te.compute((m, blocks, lanes), total, name="C_blocks")
     c = te.compute((m, n), lambda i, j: product[i, j // lanes, j % lanes], name="C", tag="matmul_int8")
     return left, right, packed, product, c
-
-
-def _padded(x: Any, shape: tuple[int, int], name: str) -> Any:
-    """The matrix with rows and columns of zeros behind it; itself where it has the shape."""
-    before = [d.value for d in x.shape]
-    if before == list(shape):
-        return x
-    after = [b - a for a, b in zip(before, shape)]
-    return te.compute(shape, lambda *at: _shared.pad_element(x, at, (0, 0), te.const(0, x.dtype), after), name=name)
