@@ -306,6 +306,11 @@ STMT: dict[type, Callable[[Printer, Any, int], Lines]] = {
 
 
 @deep
+def headline(node: Any) -> str:
+    """The first line of what is printed of it: of a loop or a condition its head."""
+    return show(node).splitlines()[0]
+
+
 def show(n: Any, names: Names | None = None) -> str:
     """The text of any node."""
     if isinstance(n, Combiner):

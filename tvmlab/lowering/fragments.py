@@ -39,7 +39,7 @@ from ..core.node import (
     While,
 )
 from ..core.program import Function
-from ..core.text import show
+from ..core.text import headline, show
 from ..core.threads import BLOCK, WARP
 from ..core.walk import children, constant, substitute, walk
 from ..schedule.scopes import rank
@@ -142,12 +142,12 @@ class _Reader:
             return self.call(s, place, apart)
         self.elements(s)
         if t is For:
-            apart = apart or (head(s) if self.parts(s, place) else "")  # type: ignore[arg-type]
+            apart = apart or (headline(s) if self.parts(s, place) else "")  # type: ignore[arg-type]
             place = place.of_thread(s) if is_thread_loop(s) else place.inside(s)  # type: ignore[arg-type]
         elif t is LetStmt:
             place = place.let(s)  # type: ignore[arg-type]
         elif t in (If, While):
-            apart = apart or (head(s) if self.varies(s.cond, place) else "")  # type: ignore[attr-defined]
+            apart = apart or (headline(s) if self.varies(s.cond, place) else "")  # type: ignore[attr-defined]
         sides = {"then": True, "other": False} if t is If else {}
         for name in s.CHILDREN:
             value = getattr(s, name)
@@ -185,8 +185,8 @@ class _Reader:
             if type(x) in (Load, Store) and fragments.role(x.buffer.scope):  # type: ignore[attr-defined]
                 b = x.buffer  # type: ignore[attr-defined]
                 refuse(
-                    "fragment-element", f"`{head(s)}` touches single elements of {b.name}, a fragment of tensor cores "
-                    f"(scope {b.scope}): which lane has which is not known", s,
+                    "fragment-element", f"`{headline(s)}` touches single elements of {b.name}, a fragment of tensor "
+                    f"cores (scope {b.scope}): which lane has which is not known", s,
                     legal=fragments.NAMES, hint="tensorize the stage with an intrinsic made of these calls, or compute "
                     f"it in another scope: s[{b.name}].set_scope('local')",
                 )  # fmt: skip
@@ -323,11 +323,7 @@ class _Reader:
                 )  # fmt: skip
 
 
-def head(s: Stmt) -> str:
-    return show(s).splitlines()[0]
-
-
 def refuse(rule: str, message: str, s: Stmt | None, **more: Any) -> NoReturn:
     if "legal" in more:
         more["legal"] = list(more["legal"])
-    raise BuildError(rule, message, where=[] if s is None else [head(s)], **more)
+    raise BuildError(rule, message, where=[] if s is None else [headline(s)], **more)

@@ -23,7 +23,7 @@ from ..core.affine import Lin
 from ..core.build import all_, binary
 from ..core.error import LabError
 from ..core.node import Alloc, Attr, Barrier, Expr, For, If, LetStmt, Seq, Stmt, While
-from ..core.text import show
+from ..core.text import headline, show
 from ..core.walk import constant, map_children, replace, seq, substitute, walk
 from .blocks import Place
 
@@ -103,7 +103,7 @@ def _bound(x: Lin, place: Place, sign: int, loop: For) -> Expr:
 
 def refusal(buffer: str, stage: str, accesses: Sequence[str], e: CannotSplit) -> LabError:
     """The error for a barrier that has no place."""
-    head = show(e.at).splitlines()[0]
+    head = headline(e.at)
     of = f" of stage {stage}" if stage else ""
     return LabError(
         "barrier-divergent",

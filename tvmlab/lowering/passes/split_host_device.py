@@ -25,7 +25,7 @@ from ...core.build import binary, const
 from ...core.error import BuildError
 from ...core.node import REDUCE, Alloc, Barrier, Buffer, Call, Evaluate, Expr, For, Load, Stmt, Store
 from ...core.program import Function, Origin, Program
-from ...core.text import identifier, show
+from ...core.text import headline, identifier, show
 from ...core.threads import BLOCK, LAUNCH
 from ...core.walk import children, free_variables, variables, walk
 from ...schedule.scopes import rank
@@ -174,7 +174,7 @@ def _unbound(s: Store, loops: tuple[For, ...]) -> BuildError:
     return BuildError(
         "not-bound",
         f"{stage} would be computed on the host: no loop of it is bound to blocks or threads",
-        where=["    " * k + show(x).splitlines()[0] for k, x in enumerate(loops)]
+        where=["    " * k + headline(x) for k, x in enumerate(loops)]
         + ["    " * len(loops) + show(s)],
         hint="add two lines, or let s.default(target) bind all that is left:\n    "
         + "\n    ".join(_lines(called, [x for x in loops if _of(x, stage) and not _reduces(x)])),

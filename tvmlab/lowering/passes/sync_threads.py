@@ -34,7 +34,7 @@ from ...core.disjoint import Access, Carried, meet, one_element
 from ...core.error import LabError
 from ...core.node import NOP, Alloc, Attr, Barrier, Buffer, For, If, LetStmt, Seq, Stmt, Store, Var, While
 from ...core.program import Function, Origin, Program
-from ...core.text import show
+from ...core.text import headline
 from ...core.threads import BLOCK
 from ...core.walk import map_children, replace, rewrite, seq
 from ..blocks import Kernel, Place, has_threads, is_thread_loop, threads_around
@@ -440,7 +440,7 @@ def _entered(s: Stmt, place: Place) -> bool:
 
 
 def _head(a: Access) -> str:
-    return show(a.stmt).splitlines()[0]
+    return headline(a.stmt)
 
 
 def _called(s: Stmt) -> str:

@@ -39,7 +39,7 @@ from ...core.node import (
     Var,
 )
 from ...core.program import Program
-from ...core.text import show
+from ...core.text import headline, show
 from ...core.threads import BLOCK, WARP
 from ...core.walk import map_children, replace, walk
 from ...schedule.scopes import rank
@@ -139,7 +139,7 @@ class Slices:
             return tuple(x.indices)
         unnamed = [t for t in self.block.extents if t not in index]
         if unnamed:
-            head = show(around).splitlines()[0]
+            head = headline(around)
             message = f"`{head}` reads {x.buffer.name}, which is in warp memory, where {', '.join(unnamed)} has no name"
             raise BuildError("warp-memory", message, hint='use scope "shared", or bind all thread axes outside')
         return (shifted(x.indices[0], binary("*", self.block.warp(index), x.buffer.shape[0])),)

@@ -34,7 +34,7 @@ from ...core.node import (
     While,
 )
 from ...core.program import loop_name
-from ...core.text import briefly, show
+from ...core.text import briefly, headline
 from ...core.walk import constant, identical
 from ...lowering.passes import infer_fragment
 from . import lanes, wmma
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 def _for(p: CPrinter, s: For) -> None:
-    head = show(s).splitlines()[0]
+    head = headline(s)
     p.place.append("    " * len(p.place) + head)
     p.around.append(loop_name(s))
     if s.kind == "thread":

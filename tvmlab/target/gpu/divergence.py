@@ -23,7 +23,7 @@ from ...core.deep import deep
 from ...core.error import BuildError
 from ...core.node import Barrier, Bin, Call, Expr, For, If, LetStmt, Load, Node, Select, Stmt, Store, Var, While
 from ...core.program import Function, Program, loop_name
-from ...core.text import show
+from ...core.text import headline, show
 from ...core.threads import BLOCK, WARP
 from ...core.walk import children, constant, walk
 from ...lowering.blocks import of_thread
@@ -150,7 +150,7 @@ class Walk:
         self.place.pop()
 
     def refused(self, rule: str, n: Node, why: str, hint: str = "") -> BuildError:
-        where = ["    " * i + show(x).splitlines()[0] for i, x in enumerate((*self.place, n))]
+        where = ["    " * i + headline(x) for i, x in enumerate((*self.place, n))]
         return BuildError(rule, f"the target `{self.target}` {why}", where=where, hint=hint)
 
     # ------------------------------------------------------------ shuffles

@@ -10,7 +10,7 @@ from ...core import dtype as dt
 from ...core.error import BuildError
 from ...core.node import Alloc, Bin, Call, Cast, Const, Expr, For, Load, Select, Stmt, Store
 from ...core.program import loop_name
-from ...core.text import PRECEDENCE, Names, show
+from ...core.text import PRECEDENCE, Names, headline, show
 from ...core.walk import constant
 from .exprs import EXPR, operation
 from .stmts import STMT
@@ -185,7 +185,7 @@ class PyPrinter:
                 "thread-axis",
                 f"the target `{self.target}` has no threads of its own: axis {loop_name(s)} is bound to "
                 f"{s.thread or s.kind}",
-                where=[*self.place, "    " * len(self.place) + show(s).splitlines()[0]],
+                where=[*self.place, "    " * len(self.place) + headline(s)],
                 legal=["s[T].parallel(axis)", "target interp, which runs thread axes"],
             )
         return "range"
