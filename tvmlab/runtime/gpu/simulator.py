@@ -24,13 +24,14 @@ import numpy as np
 from ...core import dtype as dt
 from ...core.threads import WARP
 from ...target.gpu.code import DeviceCode, Launch
+from ...target.gpu.limits import CUDA_STATIC
 from . import fits, session
 from .errors import LaunchError
 from .session import Report
 from .source import PREFIX, module
 
 # what every CUDA device of the last ten years takes
-ROOM = fits.Room("a CUDA device", 1024, (1024, 1024, 64), 48 << 10, (2**31 - 1, 65535, 65535))
+ROOM = fits.Room("a CUDA device", 1024, (1024, 1024, 64), CUDA_STATIC, (2**31 - 1, 65535, 65535))
 
 
 # ---------------------------------------------------------------- a call

@@ -11,6 +11,7 @@ from ...core.program import Program
 from ...core.threads import LAUNCH
 from ..base import KERNELS, Compiled, Target, TargetKind
 from ..clike import Dialect, launched, program_text
+from ..gpu.limits import CUDA_STATIC
 
 ONE = (
     "exp exp2 exp10 log log2 log10 log1p sqrt rsqrt sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh erf "
@@ -84,7 +85,7 @@ DIALECT = Dialect(
     scalar="const {type} {name}",
     shared="__shared__ {align}{type} {name}[{size}];",
     align="__align__(16)",
-    static_shared=48 << 10,
+    static_shared=CUDA_STATIC,
     dynamic_shared="extern __shared__ __align__(32) unsigned char {name}[];",
     dynamic_array="{type}* const {name} = reinterpret_cast<{type}*>({at});",
     fragments={

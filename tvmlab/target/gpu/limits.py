@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ..base import Target
 
 KIB = 1024
+CUDA_STATIC = 48 * KIB  # of a block: what kernels of NVIDIA's can declare without asking
 WIDE = 16  # bytes: where an array begins that vectors are read from; any other begins where its elements may
 TILED = 32  # likewise, that tensor cores read
 
@@ -73,7 +74,7 @@ class Model:
 # cuda_occupancy.h: 32 warps and 16 blocks of 7.5, 48 warps of 8.6, 8.9 and 12.0, with 16, 24 and 24 blocks.
 # cuda_occupancy.h of CUDA 13.0: registers in units of 256 per warp in 4 parts, shared memory in units of 128 bytes.
 _NVIDIA: dict[str, Any] = {
-    "threads": 1024, "block": (1024, 1024, 64), "grid": (2**31 - 1, 65535, 65535), "shared": 48 * KIB,
+    "threads": 1024, "block": (1024, 1024, 64), "grid": (2**31 - 1, 65535, 65535), "shared": CUDA_STATIC,
     "registers_thread": 255, "registers_sm": 65536, "register_unit": 256, "parts": 4,
     "warps_sm": 64, "blocks_sm": 32, "shared_unit": 128, "shared_kept": KIB,
 }  # fmt: skip
