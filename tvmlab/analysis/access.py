@@ -264,9 +264,8 @@ class Reader(Forms):
 
     def on_tiles(self, op: fragments.Op) -> None:
         """Arithmetic of tensor cores: every lane comes here, and does its part."""
-        sizes = tuple(map(constant, op.shape or ()))
-        if sizes:
-            self.tiles[op.tiles[0].data] = sizes
+        if op.shape:
+            self.tiles[op.tiles[0].data] = tuple(map(constant, op.shape))
         if op.pointer is not None:
             self.doubt("the memory that tensor cores load from and store to is not counted")
         if op.name != "mma_sync":
