@@ -1,28 +1,36 @@
 """The payload contract as TypeScript, and a check that a value keeps it.
 
-    python -m tests.payloads        writes extension/src/view/payload.ts from tvmlab/view/payload.py
+    python -m tests.payloads        writes extension/src/view/payload.ts from tvmlab/view/payload.py,
+                                    and extension/src/tune/payload.ts from tvmlab/view/payload_tune.py
 """
 
 from __future__ import annotations
 
+import sys
 import types
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints
 
-from tvmlab.view import payload
+from tvmlab.view import payload, payload_tune
 
-FILE = Path(__file__).parents[1] / "extension/src/view/payload.ts"
+SOURCE = Path(__file__).parents[1] / "extension/src"
+FILES = {SOURCE / "view/payload.ts": payload, SOURCE / "tune/payload.ts": payload_tune}
 PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null", Any: "unknown"}
 
 
-def records() -> dict[str, Any]:
-    """The TypedDicts, by name, in the order of the file."""
-    found = vars(payload).items()
-    return {n: t for n, t in found if isinstance(t, type) and getattr(t, "__module__", "") == payload.__name__}
+def records(module: ModuleType) -> dict[str, Any]:
+    """The TypedDicts of a file of the contract, by name, in its order."""
+    found = vars(module).items()
+    return {n: t for n, t in found if isinstance(t, type) and getattr(t, "__module__", "") == module.__name__}
+
+
+def is_record(kind: Any) -> bool:
+    return any(kind in records(module).values() for module in FILES.values())
 
 
 def fields(record: Any) -> dict[str, Any]:
-    return get_type_hints(record, vars(payload), include_extras=True)
+    return get_type_hints(record, vars(sys.modules[record.__module__]), include_extras=True)
 
 
 # ---------------------------------------------------------------- as TypeScript
@@ -31,8 +39,8 @@ def fields(record: Any) -> dict[str, Any]:
 def written(kind: Any) -> str:
     if kind in PLAIN:
         return PLAIN[kind]
-    if kind in records().values():
-        return kind.__name__
+    if is_record(kind):
+        return str(kind.__name__)
     origin, inside = get_origin(kind), get_args(kind)
     if origin is NotRequired:
         return written(inside[0])
@@ -50,10 +58,15 @@ def written(kind: Any) -> str:
     raise TypeError(f"no TypeScript for {kind!r}")
 
 
-def typescript() -> str:
-    parts = ["// Made from tvmlab/view/payload.py by `python -m tests.payloads`: change it there.\n"]
-    parts.append(f"export const SCHEMA = {payload.SCHEMA};\n")
-    for name, record in records().items():
+def typescript(module: ModuleType = payload) -> str:
+    name = module.__name__.rpartition(".")[2]
+    parts = [f"// Made from tvmlab/view/{name}.py by `python -m tests.payloads`: change it there.\n"]
+    taken = [n for n, t in vars(module).items() if n in records(payload) and t is records(payload)[n]]
+    if module is payload:
+        parts.append(f"export const SCHEMA = {payload.SCHEMA};\n")
+    else:
+        parts.append(f'import type {{ {", ".join(sorted(taken))} }} from "../view/payload";\n')
+    for name, record in records(module).items():
         rows = [
             f"  {n}{'?' if get_origin(kind) is NotRequired else ''}: {written(kind)};"
             for n, kind in fields(record).items()
@@ -72,7 +85,7 @@ def complaints(value: Any, kind: Any, at: str = "") -> list[str]:
         return []
     if origin is NotRequired:
         return complaints(value, inside[0], at)
-    if kind in records().values():
+    if is_record(kind):
         return _of_record(value, kind, at)
     if origin is Literal:
         return [] if value in inside else [f"{at}: {value!r} is none of {inside}"]
@@ -110,4 +123,6 @@ def _of_list(value: Any, origin: Any, inside: tuple[Any, ...], at: str) -> list[
 
 
 if __name__ == "__main__":
-    FILE.write_text(typescript(), encoding="utf-8")
+    for file, module in FILES.items():
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(typescript(module), encoding="utf-8")

@@ -2,12 +2,13 @@
 
 import pytest
 
-from tests.payloads import FILE, complaints, typescript
-from tvmlab.view import payload
+from tests.payloads import FILES, complaints, typescript
+from tvmlab.view import payload, payload_tune
 
 
-def test_the_typescript_is_made_from_the_python():
-    assert FILE.read_text(encoding="utf-8") == typescript(), "run: python -m tests.payloads"
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f.parent.name)
+def test_the_typescript_is_made_from_the_python(file):
+    assert file.read_text(encoding="utf-8") == typescript(FILES[file]), "run: python -m tests.payloads"
 
 
 GOOD = {"d": 1, "t": "for i in range(4):", "k": [(0, 3, "word")], "id": "C.i", "s": 2}
@@ -30,3 +31,11 @@ def test_a_value_is_held_against_it(change, complaint):
 
 def test_what_is_missing_is_named():
     assert complaints({"d": 1}, payload.Line) == [": Line lacks t"]
+
+
+def test_records_of_the_other_file_are_known_and_imported():
+    cells = {"x": "a", "y": "b", "cells": [[1.0, None]], "table": {"title": "", "head": [], "rows": []}}
+    assert complaints(cells, payload_tune.Heat) == []
+    assert complaints(cells | {"table": {}}, payload_tune.Heat)[0] == ".table: Table lacks title"
+    text = typescript(payload_tune)
+    assert 'import type { Card, Table } from "../view/payload";' in text and "interface Card" not in text

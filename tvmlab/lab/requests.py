@@ -20,7 +20,7 @@ from ..face.verdict import ILLEGAL, UNKNOWN, judge
 from ..view import actions, acts, diff, drops, frame, passes, pictures, preview, sources, steps
 from ..view.card import card
 from ..view.payload import Reply, Request
-from . import selecting, settings, typed, workloads
+from . import bundled, selecting, settings, typed, workloads
 
 Handler = Callable[[Any, Any], Any]
 HANDLERS: dict[str, Handler] = {}
@@ -335,6 +335,12 @@ def whole(lab: Any, request: Request) -> Any:
     if request.get("what") == "html":
         return lab.html()
     return lab.saved()
+
+
+@handles("module")
+def module(lab: Any, request: Request) -> Any:
+    """A part of the front end that is loaded when it is first opened."""
+    return bundled.module(request["what"])
 
 
 # ---------------------------------------------------------------- running

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import anywidget
 import traitlets
 
 from . import garbage
+from .bundled import STATIC
 
-STATIC = Path(__file__).parents[1] / "view" / "static"
 TRAITS = ("head", "history", "frame", "selection", "actions", "runs", "message", "story")
 
 

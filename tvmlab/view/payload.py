@@ -549,6 +549,9 @@ class Request(TypedDict):
         "preview", "verdict", "frame", "source", "passes", "picture", "drawer", "typed", "explain", "document",
         # running
         "run", "cancel", "pin", "compare", "ablate", "options",
+        # parts that are loaded when they are first opened: the reply to "module" is a Module, of the one named `what`;
+        # "tune" is one of `payload_tune.Asked`
+        "module", "tune",
     ]  # fmt: skip
     act: NotRequired[Act]
     ids: NotRequired[list[str]]
@@ -559,6 +562,13 @@ class Request(TypedDict):
     what: NotRequired[str]
     values: NotRequired[dict[str, Any]]
     sure: NotRequired[bool]  # an unknown verdict was confirmed
+
+
+class Module(TypedDict):
+    """A part of the front end that is not loaded with the widget: its code and its styles."""
+
+    js: str
+    css: str
 
 
 class Reply(TypedDict):

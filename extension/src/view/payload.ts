@@ -435,7 +435,7 @@ export interface Pointer {
 
 export interface Request {
   seq: number;
-  kind: "apply" | "undo" | "redo" | "jump" | "edit" | "delete" | "move" | "rename" | "note" | "branch" | "switch" | "retry" | "select" | "target" | "machine" | "start" | "look" | "preview" | "verdict" | "frame" | "source" | "passes" | "picture" | "drawer" | "typed" | "explain" | "document" | "run" | "cancel" | "pin" | "compare" | "ablate" | "options";
+  kind: "apply" | "undo" | "redo" | "jump" | "edit" | "delete" | "move" | "rename" | "note" | "branch" | "switch" | "retry" | "select" | "target" | "machine" | "start" | "look" | "preview" | "verdict" | "frame" | "source" | "passes" | "picture" | "drawer" | "typed" | "explain" | "document" | "run" | "cancel" | "pin" | "compare" | "ablate" | "options" | "module" | "tune";
   act?: Act;
   ids?: string[];
   step?: string;
@@ -445,6 +445,11 @@ export interface Request {
   what?: string;
   values?: Record<string, unknown>;
   sure?: boolean;
+}
+
+export interface Module {
+  js: string;
+  css: string;
 }
 
 export interface Reply {

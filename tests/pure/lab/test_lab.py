@@ -10,6 +10,7 @@ from tests.payloads import complaints
 from tvmlab import te
 from tvmlab.core.error import LabError
 from tvmlab.face.trial import fingerprint
+from tvmlab.lab import bundled
 from tvmlab.lab.app import Lab
 from tvmlab.lab.heading import measured, targets
 from tvmlab.lab.requests import answer
@@ -152,6 +153,17 @@ def test_what_a_view_looks_at_keeps_the_contract(lab, ask, kind, kept):
     assert reply["ok"], reply
     if kept != list[dict]:
         assert complaints(reply["data"], kept) == []
+
+
+def test_a_part_of_the_front_end_is_sent_when_asked_for(ask, monkeypatch, tmp_path):
+    monkeypatch.setattr(bundled, "STATIC", tmp_path)
+    assert ask("module", what="tune")["card"]["code"] == "not-built"
+    (tmp_path / "tune.js").write_text("export {}", encoding="utf-8")
+    assert ask("module", what="tune")["data"] == {"js": "export {}", "css": ""}
+    (tmp_path / "tune.css").write_text("b {}", encoding="utf-8")
+    reply = ask("module", what="tune")
+    assert reply["data"]["css"] == "b {}" and complaints(reply["data"], payload.Module) == []
+    assert ask("module", what="../lab")["card"]["code"] == "no-such-module"
 
 
 def test_selection_follows_a_loop_through_the_steps(lab, ask):
