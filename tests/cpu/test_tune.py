@@ -32,6 +32,17 @@ def test_a_right_one(measurer):
     assert found.alone and found.compile > 0 and found.reason == ""
 
 
+def test_candidates_are_timed_again_beside_one_another(measurer):
+    two = [candidate(matmul(), index) for index in (7, 8)]
+    found = [measurer.again(c) for c in (*two, *two)]
+    assert [f.outcome for f in found] == ["ok"] * 4 and [len(f.times) for f in found] == [3] * 4
+    assert [f.compile > 0 for f in found] == [True, True, False, False]
+    measured(measurer, matmul(), 5)  # takes their place
+    assert measurer.again(two[0]).compile > 0
+    measurer._workers[0].worker.renew()
+    assert measurer.again(two[0]).outcome == "ok"
+
+
 def test_one_that_is_far_slower_than_the_best_is_timed_once(measurer):
     found = measured(measurer, matmul(), 4, best=1e-9)
     assert found.outcome == "ok" and len(found.times) == 1 and not found.alone and "times the best" in found.reason
@@ -72,7 +83,7 @@ def test_a_session_survives_every_kind_of_candidate(tmp_path):
     result = tune.run(task, trials=6, search="grid", records=path, setup=setup)
     kinds = {r.index: r.outcome for r in result.records}
     assert kinds == {0: "ok", 1: "crash", 2: "wrong", 3: "timeout", 4: "memory", 5: "ok"}
-    assert load(path).records == list(result.records) and all(r.reason for r in result.records if not r.ok)
+    assert load(path).records == result.history and all(r.reason for r in result.records if not r.ok)
 
 
 def test_a_matmul_is_tuned_and_resumed(tmp_path):
@@ -81,9 +92,9 @@ def test_a_matmul_is_tuned_and_resumed(tmp_path):
     assert [r.check for r in result.records] == ["ok"] * 12 and result.best.score > 0
     assert {"python", "numpy", "llvmlite"} <= result.best.versions.keys() or "llvmlite" not in result.best.versions
     lines = path.read_text().splitlines()
-    assert len(lines) == 12 and all(json.loads(line)["machine"] for line in lines)
+    assert len(lines) == 12 + len(result.retimed) and all(json.loads(line)["machine"] for line in lines)
     again = tune.run(matmul(), trials=14, records=path, search="genetic", setup=QUICK)
-    assert len(again.records) == 14 and len(path.read_text().splitlines()) == 14
+    assert len(again.records) == 14 and len(load(path)) == 14 + len(again.retimed) > 14
     schedule, args = tune.apply_best(path, matmul())
     assert schedule.to_code() == again.schedule()[0].to_code()
 

@@ -144,13 +144,18 @@ def _trials(records: Any) -> Iterator[tuple[Any, Workload, float, Any]]:
     """(target, workload, seconds, configuration) of what did not fail."""
     if isinstance(records, (str, PathLike)) or hasattr(records, "read"):
         records = _read(records)
+    records = list(getattr(records, "history", records))  # also a result
+    ours = [r for r in records if hasattr(r, "outcome")]  # tune.records.Record
+    if ours:
+        counting = import_module(f"{__package__}.records").contenders(ours)
+        records = [*counting, *(r for r in records if not hasattr(r, "outcome"))]
     for one in records:
         if isinstance(one, tuple) and len(one) == 2 and hasattr(one[0], "config"):  # (MeasureInput, MeasureResult)
             inp, res = one
             if not res.error_no:
                 cost = sum(map(float, res.costs)) / len(res.costs)
                 yield inp.target, workload_of(inp.task.name, inp.task.args), cost, inp.config
-        elif hasattr(one, "outcome"):  # tune.records.Record
+        elif hasattr(one, "outcome"):
             if one.outcome == "ok" and one.times:
                 config = Config.from_json_dict({"index": one.index, "entity": one.config})
                 yield one.target, workload_of(one.task, one.args), sum(one.times) / len(one.times), config

@@ -15,7 +15,7 @@ from ..face.trial import Ready, Report, checked, ready, timed
 from ..runtime import measure
 from ..schedule.trace import Trace
 
-_now: tuple[str, Ready] | None = None  # the candidate whose turn to be timed comes next
+_ready: dict[str, Ready] = {}  # those whose turn to be timed comes next, by key
 
 
 def reference(asked: Mapping[str, Any], report: Report) -> str:
@@ -27,11 +27,14 @@ def reference(asked: Mapping[str, Any], report: Report) -> str:
     return who if made is not None else f"not checked: {who}"
 
 
-def prepare(asked: Mapping[str, Any], report: Report) -> dict[str, Any]:
-    """Compile, run once, and compare. `first`: the seconds of that run, beside whatever else went on."""
-    global _now
-    _now = None
-    it = ready(asked, report)
+def prepare(asked: Mapping[str, Any], beside: bool, report: Report) -> dict[str, Any]:
+    """Compile, run once, and compare. `first`: the seconds of that run, beside whatever else went on.
+
+    `beside`: those that were prepared before stay ready, and lend their arrays: where an array lies moves times.
+    """
+    if not beside:
+        _ready.clear()
+    it = ready(asked, report, next(iter(_ready.values()), None))
     took: list[float] = []
 
     def watched() -> None:
@@ -41,22 +44,22 @@ def prepare(asked: Mapping[str, Any], report: Report) -> dict[str, Any]:
 
     report({"state": "running"})
     found = checked(asked, replace(it, call=watched))
-    _now = asked["key"], it
+    _ready[asked["key"]] = it
     first = None if it.module.on_device else took[0]  # copies, and a device that wakes up
     return {"check": found["check"], "worst": found["worst"], "wrong": found["wrong"],
             "compile": it.compile, "first": first}  # fmt: skip
 
 
-def clocked(key: str, agree: float, flush: bool, report: Report) -> dict[str, Any]:
-    """Time the candidate that was prepared last: nobody else may be running."""
-    if _now is None or _now[0] != key:
+def clocked(key: str, agree: float, flush: bool, repeats: int, report: Report) -> dict[str, Any]:
+    """Time a candidate that was prepared: nobody else may be running. `repeats`: at most so many, 0 is as is usual."""
+    it = _ready.get(key)
+    if it is None:
         raise CallError("not-prepared", "another candidate was prepared in this process since")
     report({"state": "running"})
-    it = _now[1]
     chosen = it.chosen
     with it.module.clocked(*it.arguments) as clock:
         times, number = timed(
-            clock, chosen.repeats, 1e-3 * chosen.min_ms, chosen.limit / 2, enough=chosen.enough, agree=agree,
+            clock, repeats or chosen.repeats, 1e-3 * chosen.min_ms, chosen.limit / 2, enough=chosen.enough, agree=agree,
             before=measure.flush_cache if flush else None,
         )  # fmt: skip
     return {"times": times, "number": number}

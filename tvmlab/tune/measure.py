@@ -26,6 +26,7 @@ Kind = Literal["ok", "instantiation", "compile", "wrong", "crash", "timeout", "m
 INSIDE = f"{__package__}.inside"
 PRELOAD = (INSIDE, "tvmlab.target.llvm", "tvmlab.target.interp")
 REFERENCE_LIMIT = 120.0  # seconds for the reference, which is computed once in a process
+AGAIN = 3  # repeats of a candidate in each round of those that are timed again
 KEPT = 400  # candidates that a process compiles before a new one takes its place: compilers do not give all back
 
 
@@ -37,6 +38,7 @@ class Setup:
     median, or after `enough` seconds. `min_ms`: a repeat is as many runs as last so long. `compile_limit`, `run_limit`:
     seconds. `memory`: bytes a process may take. `flush`: each run finds its arguments in main memory. `slower`: what
     took so many times the best in its first run is not timed further. `jobs`: processes; 0 means as is usual.
+    `retime`: of how many of the fastest, at most, times are taken again at the end; 0 is none.
     """
 
     target: str = "llvm"
@@ -53,6 +55,7 @@ class Setup:
     seed: int = 0
     slower: float = 5.0
     jobs: int = 0
+    retime: int = 5
 
     @classmethod
     def of(cls, given: Setup | Mapping[str, Any] | None, target: str) -> Setup:
@@ -156,7 +159,38 @@ class Measurer:
         finally:
             p.busy = False
 
+    def again(self, candidate: Candidate, process: int = 0, stop: threading.Event | None = None) -> Measured:
+        """A few more times of it. It is compiled when it is first asked for, and stays so beside others like it."""
+        p, stop = self._workers[process], stop or threading.Event()
+        p.busy = True
+        try:
+            found = Measured("ok")
+            if candidate.key not in p.prepared:
+                made = self._compile(p, candidate, stop, beside=True)
+                found = made if isinstance(made, Measured) else self._found(p, made)
+            return self._clock(p, candidate, found, stop, AGAIN) if found.outcome == "ok" else found
+        finally:
+            p.busy = False
+
     def _measure(self, p: _Process, candidate: Candidate, best: float | None, stop: threading.Event) -> Measured:
+        made = self._compile(p, candidate, stop)
+        if isinstance(made, Measured):
+            return made
+        found = self._found(p, made)
+        if found.outcome != "ok":
+            return found
+        first = made["first"]
+        if best is not None and first is not None and first > self.setup.slower * best:
+            why = f"one run took {first / best:.0f} times the best's time: not timed further"
+            return replace(found, times=(first,), alone=False, reason=why)
+        return self._clock(p, candidate, found, stop)
+
+    # ------------------------------------------------------------ the parts
+
+    def _compile(
+        self, p: _Process, candidate: Candidate, stop: threading.Event, beside: bool = False
+    ) -> dict[str, Any] | Measured:
+        """Compiled and checked, or how that failed."""
         try:
             asked = spec(candidate.trace, self._options, None, candidate.args)
         except LabError as e:
@@ -167,25 +201,29 @@ class Measurer:
             self._refer(p, asked, stop)
             if not p.checks:
                 asked["options"]["check"] = False
-            made = self._prepare(p, asked, stop)
-        if isinstance(made, Measured):
-            return made
+            made = self._prepare(p, asked, beside, stop)
+        if not isinstance(made, Measured):
+            p.has(candidate.key, beside)
+        return made
+
+    def _found(self, p: _Process, made: dict[str, Any]) -> Measured:
+        """Of what has been compiled and run once: right, wrong, or not checked and why."""
         found = Measured("ok", compile=made["compile"], check=made["check"])
         if made["check"] == "wrong":
             return replace(found, outcome="wrong", phase="run", reason=_wrong(made))
         if self.setup.check and made["check"] != "ok":
             found = replace(found, reason=made["worst"] or p.why)
-        first = made["first"]
-        if best is not None and first is not None and first > self.setup.slower * best:
-            why = f"one run took {first / best:.0f} times the best's time: not timed further"
-            return replace(found, times=(first,), alone=False, reason=why)
+        return found
+
+    def _clock(
+        self, p: _Process, candidate: Candidate, found: Measured, stop: threading.Event, repeats: int = 0
+    ) -> Measured:
+        """With its times: nothing else runs meanwhile."""
         with self._turns.alone():
-            o = self._run(p, "clocked", candidate.key, self.setup.agree, self.setup.flush, stop=stop)
+            o = self._run(p, "clocked", candidate.key, self.setup.agree, self.setup.flush, repeats, stop=stop)
         if not o.ok:
             return replace(self._failed(o, "run"), compile=found.compile, check=found.check)
         return replace(found, times=tuple(o.value["times"]), number=o.value["number"])
-
-    # ------------------------------------------------------------ the parts
 
     def _run(self, p: _Process, name: str, *args: Any, stop: threading.Event, **how: Any) -> Outcome:
         if stop.is_set():
@@ -207,7 +245,7 @@ class Measurer:
                 self.notes.append(f"results are {p.why}")
         p.knows = p.worker.pid
 
-    def _prepare(self, p: _Process, asked: Any, stop: threading.Event) -> dict[str, Any] | Measured:
+    def _prepare(self, p: _Process, asked: Any, beside: bool, stop: threading.Event) -> dict[str, Any] | Measured:
         """Compile and check; the two have limits of their own."""
         s, ended = self.setup, _Either(stop)
         with _Watch(s.compile_limit, lambda: p.worker.cancel(ended)) as watch:
@@ -217,7 +255,7 @@ class Measurer:
                     watch.next("run", s.run_limit)
 
             limit = s.compile_limit + s.run_limit
-            o = self._run(p, "prepare", asked, stop=ended, limit=limit, progress=heard)
+            o = self._run(p, "prepare", asked, beside, stop=ended, limit=limit, progress=heard)
         if o.kind == "cancelled" and not stop.is_set():
             doing, limit = ("compiling", s.compile_limit) if watch.phase == "compile" else ("it", s.run_limit)
             o = Outcome("timeout", text=f"{doing} was still running after {limit:g} s and was ended")
@@ -249,6 +287,17 @@ class _Process:
     why: str = ""
     jobs: int = 0
     busy: bool = False
+    ready: set[str] = field(default_factory=set)  # keys of what is compiled there, and may be timed
+    ready_in: int | None = None  # the process that has them
+
+    def has(self, key: str, beside: bool) -> None:
+        """It has been told to compile it: beside what it has, or in its place."""
+        self.ready = {*(self.prepared if beside else ()), key}
+        self.ready_in = self.worker.pid
+
+    @property
+    def prepared(self) -> set[str]:
+        return self.ready if self.worker.pid == self.ready_in else set()
 
 
 class _Either(threading.Event):

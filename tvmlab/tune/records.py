@@ -17,7 +17,7 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +44,9 @@ class Record:
 
     `outcome`: ok, instantiation, compile, wrong, crash, timeout, memory, lost; `reason`: one sentence; `phase`: compile
     or run. `times`: seconds per run, one mean per repeat of `number`; not `alone`: one run beside other work.
-    `threads`: 0 means all. `predicted`: the score that the search expected. `kind`: `trial`, or `drift`: an earlier
-    candidate timed again.
+    `threads`: 0 means all. `predicted`: the score that the search expected. `kind`: `trial`; or of an earlier candidate
+    that was timed again, `drift` (now and then, to see whether the machine is steady) or `retimed` (one of the fastest,
+    at the end; those of one end have the same `at`).
     """
 
     task: str
@@ -234,11 +235,58 @@ def _locked(path: Path) -> Iterator[int]:
 # ---------------------------------------------------------------- using
 
 
-def matching(records: Iterable[Record], task: Any, target: str = "") -> list[Record]:
+def matching(records: Iterable[Record], task: Any, target: str = "", kinds: Sequence[str] = ("trial",)) -> list[Record]:
     """The trials of a task: its name, arguments and target."""
     name, args, wanted = task.name, plain(task.args), usual(target or str(task.target))
-    mine = [r for r in records if r.kind == "trial" and r.task == name and plain(r.args) == args]
+    mine = [r for r in records if r.kind in kinds and r.task == name and plain(r.args) == args]
     return [r for r in mine if usual(r.target) == wanted]
+
+
+def contenders(records: Iterable[Record]) -> list[Record]:
+    """The trials whose times may be compared, with the times that count."""
+    return [counts for _, counts in standing(records) if counts is not None]
+
+
+def standing(records: Iterable[Record]) -> list[tuple[Record, Record | None]]:
+    """Each trial, and how it counts among the fastest.
+
+    Where the fastest were timed again at the end, those count, with their times of then, and what has been measured
+    since; None for the others: a first time that stands out may be luck. Elsewhere all count as they were measured.
+    """
+    records = list(records)
+    last: dict[Any, float] = {}
+    for r in records:
+        if r.kind == "retimed":
+            last[_source(r)] = max(r.at, last.get(_source(r), r.at))
+    trials = [r for r in records if r.kind == "trial"]
+    if not last:
+        return [(r, r) for r in trials]
+    again = {(_source(r), r.index): r for r in records if r.kind == "retimed" and r.at == last[_source(r)]}
+    found: list[tuple[Record, Record | None]] = []
+    for r in trials:
+        source = _source(r)
+        later = again.get((source, r.index))
+        since = r.at > last.get(source, -1.0)
+        found.append((r, replace(later, kind="trial") if later is not None else r if since else None))
+    return found
+
+
+def _source(r: Record) -> tuple[Any, ...]:
+    """The same for records whose times may be compared."""
+    return r.task, str(r.args), r.target, r.space, r.threads, r.machine
+
+
+def fastest(records: Iterable[Record]) -> Record | None:
+    """The best of the trials whose times may be compared."""
+    good = (r for r in contenders(records) if r.alone and r.seconds is not None)
+    return min(good, key=lambda r: r.seconds or 0.0, default=None)
+
+
+def of(source: Any) -> list[Record]:
+    """The records of a file, of a result, or given as they are."""
+    if isinstance(source, (str, os.PathLike)):
+        return load(source).records
+    return list(getattr(source, "history", source))
 
 
 def usual(target: str) -> str:
@@ -255,12 +303,13 @@ def plain(value: Any) -> Any:
 
 
 def best(source: Any, task: Any = None, target: str = "") -> Record | None:
-    """The fastest trial of a file (or of records); of a task, if one is given. A warning says if it is not ours."""
-    records = load(source).records if isinstance(source, (str, os.PathLike)) else list(source)
-    mine = [r for r in records if r.kind == "trial"] if task is None else matching(records, task, target)
-    good = [r for r in mine if r.seconds is not None]
-    here = [r for r in good if r.machine == host.description()] or good
-    found = min((r for r in here if r.alone), key=lambda r: r.seconds or 0.0, default=None)
+    """The fastest trial of a file, a result, or records; of a task, if one is given. A warning says if it is not ours.
+
+    Its times are those of its last re-timing, if there was one.
+    """
+    records = of(source)
+    mine = records if task is None else matching(records, task, target, ("trial", "retimed"))
+    found = fastest(r for r in mine if r.machine == host.description()) or fastest(mine)
     if found is not None:
         _warn_foreign(found)
     elif task is not None and (elsewhere := {r.target for r in records if r.task == task.name}):
@@ -305,7 +354,18 @@ def import_autotvm(path: str | os.PathLike[str]) -> list[Record]:
     return load(path).records
 
 
-def export_autotvm(records: Iterable[Record], path: str | os.PathLike[str], version: float = 0.2) -> None:
-    """Write records as an AutoTVM log of format 0.1 or 0.2."""
-    lines = [autolog.encode(asdict(r), r.seconds, version) for r in records if r.kind == "trial"]
+def export_autotvm(source: Any, path: str | os.PathLike[str], version: float = 0.2) -> None:
+    """Write a file's, a result's or other records as an AutoTVM log of format 0.1 or 0.2.
+
+    Such a log has one time of each trial: the last that was taken. Left out is what was faster at first than the best
+    is, and was not timed again when that was.
+    """
+    pairs = standing(of(source))
+    least: dict[Any, float] = {}
+    for _, r in pairs:
+        if r is not None and r.seconds is not None:
+            least[_source(r)] = min(r.seconds, least.get(_source(r), r.seconds))
+    slower = lambda r: r.seconds is None or r.seconds >= least.get(_source(r), 0.0)
+    kept = [counts or r for r, counts in pairs if counts is not None or slower(r)]
+    lines = [autolog.encode(asdict(r), r.seconds, version) for r in kept]
     Path(path).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

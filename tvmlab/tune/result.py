@@ -10,10 +10,11 @@ from typing import Any
 from ..core.error import CallError
 from ..core.hooks import Shown
 from ..core.units import duration
-from .records import Log, Record, config_of
+from . import finish
+from .finish import CLOSE
+from .records import Log, Record, config_of, contenders, standing
 
 DRIFTS = 0.1  # part by which the same candidate's time changes, from which on it is said
-CLOSE = 0.02  # of the best: not told apart
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,10 @@ class Progress:
 
 @dataclass(frozen=True)
 class Result(Shown):
-    """`records`: every trial. `discarded`: how many points gave nothing to measure, by reason. `notes`: sentences."""
+    """`records`: every trial. `discarded`: how many points gave nothing to measure, by reason. `notes`: sentences.
+
+    `retimed`: the fastest ones, timed again at the end.
+    """
 
     task: Any
     target: str
@@ -75,12 +79,22 @@ class Result(Shown):
     notes: Sequence[str] = ()
     drift: Drift = field(default_factory=Drift)
     progress: Progress | None = None
+    retimed: Sequence[Record] = ()
+
+    @property
+    def history(self) -> list[Record]:
+        """All that a file has of it."""
+        return [*self.records, *self.retimed]
 
     @property
     def trials(self) -> list[Record]:
-        """Those that were measured, the fastest first, then those that failed."""
-        measured = [r for r in self.records if r.outcome != "instantiation"]
-        return sorted(measured, key=lambda r: (r.seconds is None, not r.alone, r.seconds or 0.0))
+        """Those that were measured, the fastest first, then those that failed.
+
+        Those that were timed again, with their times of then, come before what was not.
+        """
+        found = [(c or r, c is None) for r, c in standing(self.history) if r.outcome != "instantiation"]
+        found.sort(key=lambda x: (x[0].seconds is None, not x[0].alone, x[1], x[0].seconds or 0.0))
+        return [r for r, _ in found]
 
     @property
     def best(self) -> Record | None:
@@ -111,7 +125,7 @@ class Result(Shown):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Add all records to a file."""
         log = Log(path)
-        log.pending = list(self.records)
+        log.pending = self.history
         if not log.flush():
             raise OSError(log.trouble)
 
@@ -121,9 +135,12 @@ class Result(Shown):
         best = self.best
         if best is None:
             return "no trial succeeded"
-        close = [r for r in self.trials[1:] if r.alone and r.seconds and r.seconds < (1 + CLOSE) * (best.seconds or 0)]
-        also = f"; {len(close)} more within {CLOSE:.0%}" if close else ""
-        return f"best {duration(best.seconds or 0)}{_speed(best)}{_spread(best)}, point {best.index}{also}"
+        good = [r for r in contenders(self.history) if r.alone and r.seconds]
+        close = sum((r.seconds or 0) < (1 + CLOSE) * (best.seconds or 0) for r in good) - 1
+        also = f"; {close} more within {CLOSE:.0%}" if close else ""
+        again = finish.verdict(self.records, self.retimed)
+        decided = f"; {again}" if again is not None and again.of(best) else ""
+        return f"best {duration(best.seconds or 0)}{_speed(best)}{_spread(best)}, point {best.index}{also}{decided}"
 
     def __repr__(self) -> str:
         lines = [f"{self.task.name}{tuple(self.task.args)} for {self.target}: {self.summary}"]

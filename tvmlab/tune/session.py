@@ -3,6 +3,8 @@
     result = tune.run(task, trials=200, records="matmul.jsonl")          waits; an interrupt ends it, nothing is lost
     session = tune.Session(task, trials=200); session.start()            goes on in the background
     session.pause(); session.resume(); session.stop(); session.wait()
+
+Where it ends by itself the fastest few are timed again, in turns, and the best is the best of these.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from typing import Any, Literal
 
 from ..core.error import CallError
 from ..runtime import host
+from . import finish
 from . import records as recording
 from . import search as searches
 from .candidate import Candidate, Refused, candidate
@@ -36,9 +39,10 @@ DRIFT_EVERY = 24  # trials between two timings of the same candidate
 
 
 class Session:
-    """`trials`: measured in all, those in the file included; `seconds`: of work, pauses not counted. `search`: a name
-    (`random`, `grid`, `genetic`) or a search. `records`: a file that is read first, and added to. `setup`: how to
-    measure (a Setup, or its fields as a mapping). `on_trial(record)`: called in the session's thread.
+    """`trials`: measured in all, those in the file included; `seconds`: of work, pauses not counted, and not the 2 s at
+    the end in which the fastest are timed again. `search`: a name (`random`, `grid`, `genetic`, ...) or a search.
+    `records`: a file that is read first, and added to. `setup`: how to measure (a Setup, or its fields as a mapping).
+    `on_trial(record)`: called in the session's thread.
     """
 
     def __init__(
@@ -69,11 +73,13 @@ class Session:
         self.notes: list[str] = []
         self.flop = self._flop()
         self.drift = Drift()
+        self.retimed: list[Record] = []
         self._known: dict[int, Record] = {}
         self._keys: dict[str, Record] = {}  # by fingerprint: what need not be measured again
         self._best: Record | None = None
         self._done = 0
         self._refusals = self._lost = 0
+        self._late = self._finishing = False  # is the time up? are the fastest being timed again?
         self._read()
         self._state: State = "ready"
         self._changed = threading.Condition()
@@ -92,11 +98,23 @@ class Session:
         with self._changed:
             if self._state != "ready":
                 raise CallError("started", f"this session is {self._state}", hint="make another one: tune.Session(...)")
-            self._state = "running"
-            self._clock.go()
-        self._thread = threading.Thread(target=self._work, name="tvmlab tuning", daemon=True)
-        self._thread.start()
+            self._go(self._measure_all)
         return self
+
+    def retime(self) -> Result:
+        """Time the fastest few again, now, and wait for it: about 2 s. Of a session that has ended, as by a stop."""
+        with self._changed:
+            if self._state not in ("ready", "done"):
+                raise CallError("running", f"this session is {self._state}", hint="it times the fastest at its end")
+            self._halt = threading.Event()
+            self._go(self._retime)
+        return _waited(self)
+
+    def _go(self, what: Callable[[], None]) -> None:
+        self._state = "running"
+        self._clock.go()
+        self._thread = threading.Thread(target=self._work, args=(what,), name="tvmlab tuning", daemon=True)
+        self._thread.start()
 
     def pause(self) -> None:
         """Nothing runs from now on, until `resume`; a trial that is cut off is made again then."""
@@ -145,8 +163,9 @@ class Session:
     @property
     def progress(self) -> Progress:
         best = self._best
+        state = "finishing" if self._finishing and self._state == "running" else self._state
         return Progress(
-            self._state, self._done, self.trials, self._clock.seconds, self.seconds,
+            state, self._done, self.trials, self._clock.seconds, self.seconds,
             best.seconds if best is not None else None, sum(self.discarded.values()),
         )  # fmt: skip
 
@@ -155,7 +174,7 @@ class Session:
         """What there is so far."""
         notes = [*self.notes, *self._troubles()]
         return Result(self.task, self.target, tuple(self.records), dict(self.discarded), tuple(notes), self.drift,
-                      self.progress)  # fmt: skip
+                      self.progress, tuple(self.retimed))  # fmt: skip
 
     def _troubles(self) -> list[str]:
         if self.log is None or not self.log.trouble:
@@ -165,10 +184,9 @@ class Session:
 
     # ------------------------------------------------------------ the session's thread
 
-    def _work(self) -> None:
+    def _work(self, what: Callable[[], None]) -> None:
         try:
-            if not self._over():
-                self._measure_all()
+            what()
         except Exception as e:  # of the search, which may be a person's
             self._error = e
             self.notes.append(f"ended early: {type(e).__name__}: {e}")
@@ -189,8 +207,17 @@ class Session:
             self.log.flush()
 
     def _measure_all(self) -> None:
+        if self._over():
+            return
         self._measurer = Measurer(self.setup)
         self._measurer.warm()
+        before = self._done
+        self._search()
+        if self._done > before and not self._ended:
+            self._finish()
+
+    def _search(self) -> None:
+        assert self._measurer is not None
         count = len(self._measurer)
         runners = [threading.Thread(target=self._runner, args=(k,), daemon=True) for k in range(count)]
         for t in runners:
@@ -213,11 +240,15 @@ class Session:
             for t in runners:
                 t.join(GRACE if self._state == "stopping" else None)
 
+    @property
+    def _ended(self) -> bool:
+        return self._state in ("stopping", "done")
+
     def _wanted(self) -> int:
         return self.batch if self.trials is None else max(1, min(self.batch, self.trials - self._done))
 
     def _over(self) -> bool:
-        if self._state in ("stopping", "done"):
+        if self._ended:
             return True
         if self.trials is not None and self._done >= self.trials:
             return True
@@ -268,7 +299,8 @@ class Session:
             return self._out.get(timeout=left)
         except queue.Empty:
             if self._state == "running":
-                threading.Thread(target=self.stop, daemon=True).start()
+                self._late = True
+                self._cut()
                 return self._out.get()
             return None
 
@@ -374,6 +406,47 @@ class Session:
         if self.log is not None and (r := self.drift.record) is not None:
             self.log.add(replace(r, kind="drift", times=list(m.times), number=m.number, at=time.time()))
 
+    # ------------------------------------------------------------ the end
+
+    def _retime(self) -> None:
+        self._measurer = Measurer(self.setup)
+        self._finish()
+
+    def _finish(self) -> None:
+        """The fastest few timed again: all of it counts, or nothing does."""
+        few = finish.contested([*self.records, *self.retimed], self.setup.retime, self.drift.change)
+        if not few:
+            return
+        if self._late:
+            self._late, self._halt = False, threading.Event()
+        self._finishing = True
+        try:
+            found = finish.rounds(few, self._again)
+        finally:
+            self._finishing = False
+        at = time.time()
+        found = [replace(r, at=at, versions=recording.versions()) for r in found]
+        self.retimed += found
+        self._best = recording.fastest([*self.records, *self.retimed])
+        for r in found:
+            if self.log is not None:
+                self.log.add(r)
+
+    def _again(self, record: Record) -> Measured:
+        made = candidate(self.task, record.index, self.target)
+        if isinstance(made, Refused):
+            return Measured("instantiation", made.text)
+        while True:
+            self._paused()
+            if self._ended:
+                return Measured("cancelled")
+            m = self._measurer
+            assert m is not None
+            again = getattr(m, "again", None)  # a fleet measures it as it does all
+            found = again(made, 0, self._halt) if again is not None else m.measure(made, None, 0, self._halt)
+            if found.outcome != "cancelled":
+                return found
+
     # ------------------------------------------------------------ the threads that measure
 
     def _runner(self, process: int) -> None:
@@ -385,7 +458,7 @@ class Session:
         assert self._measurer is not None
         while True:
             self._paused()
-            if self._state in ("stopping", "done"):
+            if self._ended or self._late:
                 return Measured("cancelled")
             best = self._best.seconds if self._best is not None else None
             try:
@@ -424,9 +497,13 @@ class Session:
             return
         loaded = recording.load(self.log.path)
         self.notes += loaded.notes
-        mine = recording.matching(loaded.records, self.task, self.target)
-        same = [r for r in mine if r.space == str(self.task.space.hash)]
-        here = [r for r in same if r.machine == host.description() and r.threads == self.setup.threads]
+        known = recording.matching(loaded.records, self.task, self.target, ("trial", "retimed"))
+        space, machine = str(self.task.space.hash), host.description()
+        ours = [r for r in known if (r.space, r.machine, r.threads) == (space, machine, self.setup.threads)]
+        self.retimed = [r for r in ours if r.kind == "retimed"]
+        mine = [r for r in known if r.kind == "trial"]
+        same = [r for r in mine if r.space == space]
+        here = [r for r in ours if r.kind == "trial"]
         if len(same) < len(mine):
             self.notes.append(f"{len(mine) - len(same)} trials in the file are of another space, and are left alone")
         if other := len(same) - len(here):
@@ -434,6 +511,7 @@ class Session:
         latest = {r.index: r for r in here if r.outcome != "lost"}
         for r in latest.values():
             self._know(r)
+        self._best = recording.fastest([*self.records, *self.retimed])
         self._done = sum(r.outcome != "instantiation" for r in latest.values())
         if latest:
             self.notes.append(f"{len(latest)} trials were in the file already")
@@ -471,9 +549,12 @@ def run(
     setup: Setup | Mapping[str, Any] | None = None,
 ) -> Result:
     """Tune, and wait for the end; an interrupt ends it and gives what was found. The arguments are those of Session."""
-    session = Session(task, trials, seconds, search, seed, records, target, on_trial, batch, setup)
+    return _waited(Session(task, trials, seconds, search, seed, records, target, on_trial, batch, setup).start())
+
+
+def _waited(session: Session) -> Result:
+    """Its result, when it has ended; an interrupt ends it."""
     try:
-        session.start()
         while not session.wait(0.2):  # in steps: an interrupt is not heard inside a long wait everywhere
             pass
     except KeyboardInterrupt:
