@@ -213,7 +213,7 @@ class Session:
         self._measurer.warm()
         before = self._done
         self._search()
-        if self._done > before and not self._ended:
+        if self._done > before:
             self._finish()
 
     def _search(self) -> None:

@@ -49,7 +49,7 @@ class Lucky:
     def again(self, candidate, process, stop):
         self.log.append(("again", candidate.index))
         self.reached.set()
-        if self.blocked:
+        if self.blocked or stop.is_set():
             assert stop.wait(60)
             return Measured("cancelled")
         if candidate.index in self.broken:
@@ -157,6 +157,20 @@ def test_a_resumed_session_knows_and_compares_with_what_is_new(path):
     assert resumed.start().wait() and resumed.result.best.index == RIGHT and Lucky.log == []
     result = tune.run(matmul(), trials=14, search="grid", records=path)
     assert result.best.index == RIGHT and [i for what, i in Lucky.log if what == "first"] == [12, 13]
+
+
+def test_where_nothing_new_was_measured_nothing_is_timed_again(path):
+    small = {"y": (1, 2), "x": (4, 8), "k": (1,)}
+    tune.run(matmul(**small), trials=100, records=path)
+    Lucky.log.clear()
+    assert len(tune.run(matmul(**small), trials=100, records=path).records) == 8 and Lucky.log == []
+
+
+def test_what_was_luckier_than_the_best_and_not_timed_again_is_not_exported(tmp_path):
+    made = [replace(timed(k, 1e-3 + 1e-4 * k), at=10.0) for k in range(3)]
+    again = [replace(r, kind="retimed", at=20.0, times=[1.15e-3]) for r in made[:1]]
+    tune.export_autotvm([*made, *again], tmp_path / "classic.log")
+    assert [r.seconds for r in load(tmp_path / "classic.log")] == [1.15e-3, 1.2e-3]
 
 
 def test_a_trial_since_then_is_compared_by_its_own_time():
