@@ -44,9 +44,10 @@ class Record:
 
     `outcome`: ok, instantiation, compile, wrong, crash, timeout, memory, lost; `reason`: one sentence; `phase`: compile
     or run. `times`: seconds per run, one mean per repeat of `number`; not `alone`: one run beside other work.
-    `threads`: 0 means all. `predicted`: the score that the search expected. `kind`: `trial`; or of an earlier candidate
-    that was timed again, `drift` (now and then, to see whether the machine is steady) or `retimed` (one of the fastest,
-    at the end; those of one end have the same `at`).
+    `threads`: 0 means all. `predicted`: the score that the search expected, by a model of `fitted` scores: comparable
+    where that is the same. `kind`: `trial`; or of an earlier candidate that was timed again, `drift` (now and then, to
+    see whether the machine is steady) or `retimed` (one of the fastest, at the end; those of one end have the same
+    `at`).
     """
 
     task: str
@@ -67,6 +68,7 @@ class Record:
     flop: float = 0.0
     threads: int = 0
     predicted: float | None = None
+    fitted: int = 0
     search: str = ""
     kind: str = "trial"
     machine: str = ""

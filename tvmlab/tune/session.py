@@ -322,7 +322,7 @@ class Session:
         self._refusals = 0
         predict = getattr(self.search, "predicted", None)
         expected = None if predict is None else predict(index)
-        return _Item(found, None if expected is None else float(expected))
+        return _Item(found, None if expected is None else float(expected), fitted=getattr(self.search, "fitted", 0))
 
     def _discard(self, why: str) -> None:
         self.discarded[why] += 1
@@ -339,7 +339,7 @@ class Session:
         made = self._record(
             c.index, c.config, trace=c.key, outcome=m.outcome, reason=m.reason, phase=m.phase, times=list(m.times),
             number=m.number, alone=m.alone, compile=m.compile, check=m.check, predicted=item.predicted,
-            threads=self.setup.threads,
+            fitted=item.fitted, threads=self.setup.threads,
         )  # fmt: skip
         self._lost = self._lost + 1 if m.outcome == "lost" else 0
         if m.outcome == "lost":
@@ -522,6 +522,7 @@ class Session:
 class _Item:
     candidate: Candidate
     predicted: float | None = None
+    fitted: int = 0
     drift: bool = False
 
 

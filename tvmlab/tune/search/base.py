@@ -13,8 +13,10 @@ class Base:
     """`propose(n)`: up to `n` points nobody has measured; fewer, or none, when the space is exhausted.
 
     `tell`: points with their scores (higher is better), None of those that failed; also points it did not propose, from
-    earlier runs. `predicted(index)`: the score it expects, where it has a model.
+    earlier runs. `predicted(index)`: the score it expects, where it has a model; `fitted`: of how many scores that is.
     """
+
+    fitted = 0
 
     def __init__(self, task: Any, seed: int = 0) -> None:
         self.task, self.space = task, task.space
