@@ -177,16 +177,16 @@ def _any_unread(x: Any) -> bool:
 
 def same(a: Any, b: Any, table: Table) -> bool:
     """Are these the same arguments, objects compared by what they are?"""
-    return bool(_written(a, table) == _written(b, table))
+    return bool(written(a, table) == written(b, table))
 
 
-def _written(v: Any, table: Table) -> Any:
+def written(v: Any, table: Table) -> Any:
     """Arguments with their objects as text."""
     if isinstance(v, list):
-        return [_written(x, table) for x in v]
+        return [written(x, table) for x in v]
     if isinstance(v, Mapping) and "object" in v:
         return [_text(table.objects[v["object"]]), [ref for _, ref in v.get("loops", ())]]
-    return {k: _written(x, table) for k, x in v.items()} if isinstance(v, Mapping) else v
+    return {k: written(x, table) for k, x in v.items()} if isinstance(v, Mapping) else v
 
 
 @lru_cache(maxsize=256)

@@ -4,6 +4,7 @@
     def matmul(n): ...
     task = tune.create("matmul", [512], "llvm")
     task = tune.Task.of(C, [A, B, C], "llvm")          without a template, for any expression
+    task = tune.Task.opened(s, [A, B, C], {"e1.factor": [8, 16, 32]})      parameters of the steps a schedule has
     result = tune.run(task, trials=200, records="matmul.jsonl")
     result.table(); s, args = result.schedule()
 
@@ -23,6 +24,7 @@ _WHERE = {
         "entities": "SplitEntity ReorderEntity AnnotateEntity OtherOptionEntity",
         "task": "Task create InstantiationError",
         "templates": "template",
+        "parameters": "openable Parameter",
         "dispatch": "get_config DispatchContext ApplyConfig ApplyFixedConfig ApplyHistoryBest FallbackContext",
         "fallback": "FallbackConfigEntity",
         "flop": "compute_flop",

@@ -14,7 +14,7 @@ import queue
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -27,6 +27,7 @@ from .candidate import Candidate, Refused, candidate
 from .clock import Clock
 from .measure import Measured, Measurer, Setup
 from .records import Log, Record
+from .restrict import On, PartOf, Within
 from .result import Drift, Progress, Result
 
 State = Literal["ready", "running", "paused", "stopping", "done"]
@@ -35,6 +36,8 @@ USUAL_TRIALS = 64
 GRACE = 0.15  # seconds that a trial which runs may go on after a pause or a stop
 REFUSALS = 1000  # points in a row that gave nothing to measure, after which a session gives up
 LOST = 3  # trials in a row for which there was no process, after which it does too
+NAMELESS = object()  # in the place of a part of the space, where the search has none that it can be given
+BY_NAME = 'give it by name: search="annealing"'
 DRIFT_EVERY = 24  # trials between two timings of the same candidate
 
 
@@ -67,6 +70,7 @@ class Session:
         self.search = searches.get(search)(task, seed=seed) if isinstance(search, str) else search
         self.search_name = search if isinstance(search, str) else type(search).__module__.rsplit(".", 1)[-1]
         self.batch, self.on_trial = batch, on_trial
+        self._seed, self._part = seed, None if isinstance(search, str) else NAMELESS
         self.log = None if records is None else Log(records)
         self.records: list[Record] = []  # of this task, also from the file
         self.discarded: Counter[str] = Counter()
@@ -146,6 +150,15 @@ class Session:
             self._changed.notify_all()
         self._cut()
 
+    def restrict(self, on: On | None) -> None:
+        """Propose only points with these choices from now on: by knob, the places of the candidates that remain.
+
+        None: all of them again. A search that was given as an object cannot be restricted.
+        """
+        if self._part is NAMELESS:
+            raise CallError("search-object", "a search that is given as an object keeps to its own space", hint=BY_NAME)
+        self._part = PartOf(self.task, on or {})
+
     def wait(self, timeout: float | None = None) -> bool:
         """Until it has ended. False if it has not by then. Raised: what went wrong before the first trial."""
         with self._changed:
@@ -224,9 +237,12 @@ class Session:
             t.start()
         try:
             while not self._over():
-                asked = self.search.propose(self._wanted())
+                asked = self._searching().propose(self._wanted())
+                if not asked and isinstance(self._part, PartOf):
+                    continue
                 if not asked:
-                    tried = "every point of the space has been tried"
+                    left = " that is left" if isinstance(self.search, Within) else ""
+                    tried = f"every point of the space{left} has been tried"
                     self.notes.append(tried if self.records else "the space has no points")
                     break
                 self.search.tell(self._batch(asked))
@@ -243,6 +259,15 @@ class Session:
     @property
     def _ended(self) -> bool:
         return self._state in ("stopping", "done")
+
+    def _searching(self) -> Any:
+        """The search; made anew, and told what is known, where another part of the space was asked for."""
+        part = self._part
+        if isinstance(part, PartOf):
+            self._part = None
+            self.search = Within(searches.get(self.search_name)(part, seed=self._seed), part.space)
+            self.search.tell([(i, r.score) for i, r in sorted(self._known.items())])
+        return self.search
 
     def _wanted(self) -> int:
         return self.batch if self.trials is None else max(1, min(self.batch, self.trials - self._done))
@@ -262,7 +287,7 @@ class Session:
         b, ahead = _Batch(deque(asked)), len(self._measurer) + 1
         while b.waiting or b.out:
             self._paused()
-            if self._over():
+            if self._over() or isinstance(self._part, PartOf):
                 b.waiting.clear()
             if b.waiting and b.out < ahead:
                 self._submit(b, b.waiting.popleft())
@@ -508,14 +533,19 @@ class Session:
             self.notes.append(f"{len(mine) - len(same)} trials in the file are of another space, and are left alone")
         if other := len(same) - len(here):
             self.notes.append(f"{other} trials in the file are of another machine or thread count, and are left alone")
-        latest = {r.index: r for r in here if r.outcome != "lost"}
+        if count := self.know(here):
+            self.notes.append(f"{count} trials were in the file already")
+
+    def know(self, records: Iterable[Record]) -> int:
+        """Trials of before, of this space: they are not made again. How many of them are new. Not once it runs."""
+        latest = {r.index: r for r in records if r.outcome != "lost" and r.index not in self._known}
         for r in latest.values():
             self._know(r)
         self._best = recording.fastest([*self.records, *self.retimed])
-        self._done = sum(r.outcome != "instantiation" for r in latest.values())
+        self._done += sum(r.outcome != "instantiation" for r in latest.values())
         if latest:
-            self.notes.append(f"{len(latest)} trials were in the file already")
             self.search.tell([(i, r.score) for i, r in sorted(latest.items())])
+        return len(latest)
 
 
 @dataclass(frozen=True)

@@ -209,18 +209,11 @@ class Space(Choices):
 
     def point2knob(self, point: int) -> list[int]:
         """The number of a point -> that of each choice's candidate."""
-        found = []
-        for n in self.dims:
-            point, at = divmod(point, n)
-            found.append(at)
-        return found
+        return digits(point, self.dims)
 
     def knob2point(self, knob: Sequence[int]) -> int:
         """The reverse of point2knob."""
-        point = 0
-        for at, n in zip(reversed(knob), reversed(self.dims), strict=True):
-            point = point * n + at
-        return point
+        return number(knob, self.dims)
 
     def from_json_config(self, saved: Sequence[Sequence[Any]]) -> Config:
         """The point that was saved: [[name, kind, value], ...]."""
@@ -359,6 +352,23 @@ class Config(Choices):
     def __repr__(self) -> str:
         chosen = ", ".join(f"{name}: {e}" for name, e in self.entities.items())
         return f"{{{chosen}}}, {self.code_hash}, {self.index}"
+
+
+def digits(point: int, dims: Sequence[int]) -> list[int]:
+    """A number in mixed radix, the first digit varying fastest."""
+    found = []
+    for n in dims:
+        point, at = divmod(point, n)
+        found.append(at)
+    return found
+
+
+def number(found: Sequence[int], dims: Sequence[int]) -> int:
+    """The reverse of digits."""
+    point = 0
+    for at, n in zip(reversed(found), reversed(dims), strict=True):
+        point = point * n + at
+    return point
 
 
 SAID = ("none", "vec", "unroll", *GRID, *BLOCK, "vthread", "fuse")

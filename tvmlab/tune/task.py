@@ -52,6 +52,17 @@ class Task:
 
         return task_of(outputs, args, target)
 
+    @staticmethod
+    def opened(schedule: Any, args: Sequence[Any], parameters: Any, target: Any = None) -> Task:
+        """A task over the steps that a schedule has, whose space is some of their parameters: {"e1.factor": [8, 16]}.
+
+        `parameters`: by id, as `tune.openable(schedule)` lists them, or by step: `{(1, "factor"): None}`; the values
+        each may have, None for the usual ones. `args`: the tensors the function takes, as for `build`.
+        """
+        from .opened import OpenedTask
+
+        return OpenedTask(schedule, args, parameters, target)
+
     @property
     def space(self) -> Space:
         """What can be chosen: the template is run once to find out."""
