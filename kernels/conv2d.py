@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tvmlab import te
+from tvmlab import te, tune
 
-from . import _checks, _gpu, _rows, _shared
+from . import _checks, _gpu, _rows, _shared, _space
+from .matmul import registers
 
 
 def _layer(size: int, in_channel: int, out_channel: int, kernel: int, stride: int) -> dict[str, Any]:
@@ -192,52 +193,153 @@ def cpu(
     dilation: Any = 1,
     batch: int = 1,
     dtype: str = "float32",
+    groups: int = 1,
 ) -> tuple[Any, list[Any]]:
     """(schedule, [data, kernel, out]) of an NCHW convolution as `_rows` writes it: a tile of channels by positions in
     registers, the taps outside it."""
-    kh, kw = _shared.as_tuple(kernel, 2)
+    data, weight = inputs(height, width, in_channel, out_channel, kernel, batch, dtype, groups)
+    g = _rows.Geometry(data, weight.shape[2:], stride, padding, dilation)
+    return in_rows(data, weight, g, groups, **by_hand(g, out_channel // groups, groups))
+
+
+@tune.template("kernels.conv2d")
+def tuned(
+    height: int,
+    width: int,
+    in_channel: int,
+    out_channel: int,
+    kernel: Any,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    batch: int = 1,
+    dtype: str = "float32",
+    groups: int = 1,
+) -> tuple[Any, list[Any]]:
+    """The search template of NCHW: the choices of `in_rows`. Point 0 is the hand schedule, `cpu`."""
+    data, weight = inputs(height, width, in_channel, out_channel, kernel, batch, dtype, groups)
+    g = _rows.Geometry(data, weight.shape[2:], stride, padding, dilation)
+    cfg = tune.get_config()
+    taps = (in_channel // groups) * g.kernel[0] * g.kernel[1]
+    cfg.add_flop(2 * batch * out_channel * g.out[0] * g.out[1] * taps)
+    each, deep = out_channel // groups, in_channel // groups
+    whole = [r for r in _space.ROWS if groups == 1 or each % r == 0]  # a tile does not reach into the next group
+    choices: dict[str, list[Any]] = {
+        "tile": _space.tiles(each, -(-g.span // _shared.LANES), whole),
+        "order": ["channels inside", "positions inside"],
+        "taps": ["rc ry rx", "ry rx rc"] if taps > deep > 1 else ["rc ry rx"],
+        "depth": _space.below((32, 64, 128), deep),
+        "unroll": [False, True] if taps > 1 else [False],
+        "widen": [False, True],
+        "pack": [False, True] if each > 1 else [False],
+        "parallel": [False, True],
+    }
+    return in_rows(data, weight, g, groups, **_space.choose(cfg, choices, by_hand(g, each, groups)))
+
+
+def inputs(
+    height: int, width: int, in_channel: int, out_channel: int, kernel: Any, batch: int, dtype: str, groups: int
+) -> tuple[Any, Any]:
+    """data (n, c, h, w), kernel (o, c // groups, kh, kw)"""
     data = te.placeholder((batch, in_channel, height, width), dtype, name="data")
-    weight = te.placeholder((out_channel, in_channel, kh, kw), dtype, name="kernel")
-    g = _rows.Geometry(data, (kh, kw), stride, padding, dilation)
-    rows, vectors = (8 if out_channel % 8 == 0 else 6), 3
+    weight = te.placeholder((out_channel, in_channel // groups, *_shared.as_tuple(kernel, 2)), dtype, name="kernel")
+    _checks.need_groups("conv2d_nchw", in_channel, weight.shape[1], out_channel, groups, (1, 1, 0))
+    return data, weight
+
+
+def by_hand(g: Any, each: int, groups: int) -> dict[str, Any]:
+    """The choices of the hand schedule. `each`: output channels of a group."""
+    plain = {"order": "channels inside", "taps": "rc ry rx", "depth": 0, "unroll": False, "pack": False,
+             "parallel": False}  # fmt: skip
     if g.span <= 4 * _shared.LANES:  # all positions in one tile: the many weights of such layers are read once
-        rows, vectors = 4, 4
-        g.widen(vectors * _shared.LANES)
+        rows, vectors, widen = 4, 4, True
+    else:
+        rows, vectors, widen = (8 if each % 8 == 0 else 6), 3, False
+    if groups > 1:
+        rows = max(r for r in _space.ROWS if r <= rows and each % r == 0)
+    return {**plain, "tile": (rows, vectors), "widen": widen}
+
+
+def in_rows(
+    data: Any, weight: Any, g: Any, groups: int, *, tile: Any, widen: bool, parallel: bool, **loops: Any
+) -> tuple[Any, list[Any]]:
+    """A convolution as `_rows` writes it.
+
+    `tile`: rows of output channels, and vectors of positions, whose sums stay in registers. `widen`: positions for
+    whole tiles, of which nobody looks at the last. `loops`: see `tile_rows`.
+    """
+    if widen:
+        g.widen(tile[1] * _shared.LANES)
     padded = _rows.padded_phases(data, g)
-    rc, ry, rx = (te.reduce_axis((0, x), name=r) for x, r in zip((in_channel, kh, kw), ("rc", "ry", "rx")))
+    outputs, deep = weight.shape[:2]
+    rc, ry, rx = (te.reduce_axis((0, x), name=r) for x, r in zip(weight.shape[1:], ("rc", "ry", "rx")))
 
     def element(n: Any, o: Any, q: Any) -> Any:
         py, px, row, column = g.tap(q, ry, rx)
-        return te.sum(padded[n, rc, py, px, row, column] * weight[o, rc, ry, rx], axis=[rc, ry, rx])
+        channel = rc if groups == 1 else o // (outputs // groups) * deep + rc
+        return te.sum(padded[n, channel, py, px, row, column] * weight[o, rc, ry, rx], axis=[rc, ry, rx])
 
-    sums = te.compute((batch, out_channel, g.span), element, name="R")
+    sums = te.compute((data.shape[0], outputs, g.span), element, name="R")
     out = _rows.from_rows(sums, g)
     s = te.create_schedule(out.op)
     _rows.lay_rows(s, padded, g)
-    tile_rows(s, sums, rows, vectors)
+    outer = tile_rows(s, sums, weight, *tile, **loops)
     _rows.copy_out(s, out)
+    if parallel:
+        s[sums].parallel(outer)
+        for copy in (padded, out):
+            s[copy].parallel(s[copy].leaf_iter_vars[1])  # by channel
     return s, [data, weight, out]
 
 
-def tile_rows(s: Any, sums: Any, rows: int, vectors: int) -> None:
-    """n, qo, oo, rc, ry, rx, [rows x vectors]: the tile's sums stay in registers while the taps run."""
-    tile = s.cache_write(sums, "local")
-    n, o, q = s[sums].op.axis
-    lanes = _shared.LANES
-    qo, qi = s[sums].split(q, factor=vectors * lanes)
-    oo, oi = s[sums].split(o, factor=rows)
-    qv, ql = s[sums].split(qi, factor=lanes)
-    s[sums].reorder(n, qo, oo, oi, qv, ql)
-    s[sums].unroll(oi)
-    s[sums].unroll(qv)
-    s[sums].vectorize(ql)
-    s[tile].compute_at(s[sums], oo)
-    n, o, q = s[tile].op.axis
-    qv, ql = s[tile].split(q, factor=lanes)
-    s[tile].reorder(n, *s[tile].op.reduce_axis, o, qv, ql)
-    s[tile].unroll(o)
-    s[tile].unroll(qv)
-    s[tile].vectorize(ql)
+def tile_rows(
+    s: Any, sums: Any, weight: Any, rows: int, vectors: int, *, order: str, taps: str, depth: int, unroll: bool,
+    pack: bool,
+) -> Any:  # fmt: skip
+    """n, qo, oo, rc, ry, rx, [rows x vectors]: the tile's sums stay in registers while the taps run. Gives qo.
+
+    `order`: which loop over tiles is inside. `taps`: the order of the sum. `depth`: the input channels after which the
+    sums are written, and added to later; 0: all. `unroll`: the taps of a row, or four channels. `pack`: the weights of
+    a tile's channels are copied side by side.
+    """
+    packed = s.cache_read(weight, "global", [sums]) if pack else None
+    part = sums if depth else s.cache_write(sums, "local")
+    stage, lanes = s[sums], _shared.LANES
+    n, o, q = stage.op.axis
+    qo, qi = stage.split(q, factor=vectors * lanes)
+    oo, oi = stage.split(o, factor=rows)
+    outer, inner = (qo, oo) if order == "channels inside" else (oo, qo)
+    qv, ql = stage.split(qi, factor=lanes)
+    if depth:
+        rc, ry, rx = stage.op.reduce_axis
+        ro, rc = stage.split(rc, factor=depth)
+        stage.reorder(n, outer, ro, inner, *in_order(stage, (rc, ry, rx), taps, unroll), oi, qv, ql)
+    else:
+        stage.reorder(n, outer, inner, oi, qv, ql)
+    registers(stage, oi, qv, ql)
+    if not depth:
+        s[part].compute_at(stage, inner)
+        n, o, q = s[part].op.axis
+        qv, ql = s[part].split(q, factor=lanes)
+        s[part].reorder(n, *in_order(s[part], s[part].op.reduce_axis, taps, unroll), o, qv, ql)
+        registers(s[part], o, qv, ql)
+    if packed is not None:
+        *_, place = s[packed].transform_layout(lambda o, c, y, x: [o // rows, c, y, x, o % rows])
+        s[packed].unroll(place)
+    return outer
+
+
+def in_order(stage: Any, axes: Any, taps: str, unroll: bool) -> list[Any]:
+    """The loops of the sum, the innermost one unrolled if that is asked for."""
+    rc, ry, rx = axes
+    if not unroll:
+        return [rc, ry, rx] if taps == "rc ry rx" else [ry, rx, rc]
+    if taps == "rc ry rx" and _shared.constant(rx.dom.extent) > 1:
+        stage.unroll(rx)
+        return [rc, ry, rx]
+    ro, ri = stage.split(rc, factor=4)
+    stage.unroll(ri)
+    return [ry, rx, ro, ri]
 
 
 # ---------------------------------------------------------------- GPUs

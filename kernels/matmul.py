@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tvmlab import te
+from tvmlab import te, tune
 
-from . import _checks, _gpu, _shared
+from . import _checks, _gpu, _shared, _space
 
 SHAPES = {
     **{f"square {n}": {"m": n, "n": n, "k": n} for n in (256, 512, 1024, 2048)},
@@ -114,19 +114,34 @@ def schedule_cpu(outs: Any) -> Any:
 def cpu(
     m: int, n: int, k: int, batch: int = 0, transpose_a: bool = False, transpose_b: bool = False, dtype: str = "float32"
 ) -> tuple[Any, list[Any]]:
-    """(schedule, [A, B, C]): a register tile of rows by vectors over panels of B.
-
-    While a panel (k x vectors) fits the second cache and A the third, C stays in registers for the whole of k;
-    otherwise, and where a side is transposed, k is blocked.
-    """
+    """(schedule, [A, B, C]): a register tile of rows by vectors over panels of B."""
     a, b, c = declare(m, n, k, batch, transpose_a, transpose_b, dtype)
     s = te.create_schedule(c.op)
-    large = k > 2048 or m * k * (8 if dtype == "float64" else 4) > LARGE
-    if transpose_a or transpose_b or large:
-        blocked(s, a, b, c, dtype, transpose_a, transpose_b)
-    else:
-        whole = [rows for rows in (6, 5, 4) if m % rows == 0]  # no remainder: less code, sooner compiled
-        panels(s, b, c, dtype, rows=whole[0] if whole else 6, packed=m > FEW)
+    blocks(s, a, b, c, transpose_a, transpose_b, **by_hand(m, n, k, transpose_a, transpose_b, dtype))
+    return s, [a, b, c]
+
+
+@tune.template("kernels.matmul")
+def tuned(
+    m: int, n: int, k: int, batch: int = 0, transpose_a: bool = False, transpose_b: bool = False, dtype: str = "float32"
+) -> tuple[Any, list[Any]]:
+    """The search template: the choices of `blocks`. Point 0 is the hand schedule, `cpu`."""
+    a, b, c = declare(m, n, k, batch, transpose_a, transpose_b, dtype)
+    cfg = tune.get_config()
+    cfg.add_flop(2 * m * n * k * max(1, batch))
+    choices: dict[str, list[Any]] = {
+        "tile": _space.tiles(m, -(-n // lanes_of(dtype))),
+        "columns": [(0, "rows"), *[(x, i) for x in (256, 1024) if x < 2 * n for i in ("columns", "rows")]],
+        "depth": _space.below((128, 256, 512), k),
+        "height": _space.below((64, 256), m),
+        "pack_a": [False, True] if m > 1 else [False],
+        "pack_b": [True] if transpose_b else [True, False],
+        "unroll": [x for x in (1, 2, 4) if x <= k],
+        "parallel": [False, True],
+    }
+    s = te.create_schedule(c.op)
+    hand = by_hand(m, n, k, transpose_a, transpose_b, dtype)
+    blocks(s, a, b, c, transpose_a, transpose_b, **_space.choose(cfg, choices, hand))
     return s, [a, b, c]
 
 
@@ -138,25 +153,96 @@ def lanes_of(dtype: str) -> int:
     return _shared.LANES * 4 // (8 if dtype == "float64" else 4)
 
 
-def panels(s: Any, b: Any, c: Any, dtype: str, rows: int, packed: bool, vectors: int = 4) -> None:
-    """jo, [pack B's panel], io, k, [rows x vectors]: C's tile stays in registers for the whole of k."""
-    lanes = lanes_of(dtype)
-    panel = s.cache_read(b, "global", [c]) if packed else None
-    tile = s.cache_write(c, "local")
-    *batch, i, j = s[c].op.axis
-    jo, ji = s[c].split(j, factor=vectors * lanes)
-    io, ii = s[c].split(i, factor=rows)
-    jv, jl = s[c].split(ji, factor=lanes)
-    s[c].reorder(*batch, jo, io, ii, jv, jl)
-    registers(s[c], ii, jv, jl)
-    s[tile].compute_at(s[c], io)
-    *one, i, j = s[tile].op.axis
-    jv, jl = s[tile].split(j, factor=lanes)
-    s[tile].reorder(*one, *s[tile].op.reduce_axis, i, jv, jl)
-    registers(s[tile], i, jv, jl)
-    if panel is not None:
-        s[panel].compute_at(s[c], jo)
-        copy_vectors(s[panel], lanes)
+def by_hand(m: int, n: int, k: int, transpose_a: bool, transpose_b: bool, dtype: str) -> dict[str, Any]:
+    """The choices of the hand schedule.
+
+    While a panel (k x vectors) fits the second cache and A the third, C stays in registers for the whole of k;
+    otherwise, and where a side is transposed, k is blocked. A is read as it is, unless its rows do not lie together:
+    then it is packed too, and each block of it serves more columns.
+    """
+    plain = {"height": 0, "pack_a": False, "unroll": 1, "parallel": False}
+    large = k > 2048 or m * k * (8 if dtype == "float64" else 4) > LARGE
+    if not (transpose_a or transpose_b or large):
+        whole = [rows for rows in (6, 5, 4) if m % rows == 0]  # no remainder: less code, sooner compiled
+        return {**plain, "tile": (whole[0] if whole else 6, 4), "columns": (0, "rows"), "depth": 0,
+                "pack_b": m > FEW}  # fmt: skip
+    blocked = {**plain, "tile": (8, 2), "columns": (256, "columns"), "depth": 512, "pack_b": True}
+    return {**blocked, "columns": (1024, "rows"), "height": 256, "pack_a": m > 1} if transpose_a else blocked
+
+
+def blocks(
+    s: Any, a: Any, b: Any, c: Any, transpose_a: bool, transpose_b: bool, *, tile: Any, columns: Any, depth: int,
+    height: int, pack_a: bool, pack_b: bool, unroll: int, parallel: bool,
+) -> None:  # fmt: skip
+    """jo, ko, [pack B], io, [pack A], jm and im, k, [rows x vectors]
+
+    `tile`: rows and vectors of the tile of C that stays in registers. `columns`: how many of B's are packed at a
+    time (0: the vectors of one tile), and which loop over tiles is inside. `depth`: the steps of k after which C is
+    written, and added to in the next block; 0: all. `height`: rows of a block of A; 0: all. `unroll`: steps of k.
+
+    B is packed in panels [j//width][k][j%width], A in [i//rows][k][i%rows].
+    """
+    (rows, vectors), (across, inside) = tile, columns
+    lanes = lanes_of(c.dtype)
+    width = vectors * lanes
+    right = s.cache_read(b, "global", [c]) if pack_b else None
+    left = s.cache_read(a, "global", [c]) if pack_a else None
+    sums = c if depth else s.cache_write(c, "local")
+    stage = s[c]
+    *batch, i, j = stage.op.axis
+    jo, j = cut(stage, j, across)
+    jm, ji = stage.split(j, factor=width)
+    jv, jl = stage.split(ji, factor=lanes)
+    io, i = cut(stage, i, height)
+    im, ii = stage.split(i, factor=rows)
+    outer, loops = (jo, [jm, im] if inside == "rows" else [im, jm]) if across else ([jm], [im])
+    ko: list[Any] = []
+    steps: list[Any] = []
+    if depth:
+        ko, ki = cut(stage, stage.op.reduce_axis[0], depth)
+        steps = in_steps(stage, ki, unroll)
+    stage.reorder(*batch, *outer, *ko, *io, *loops, *steps, ii, jv, jl)
+    registers(stage, ii, jv, jl)
+    if parallel:
+        stage.parallel([*batch, *outer][0])
+    if not depth:
+        keep_sums(s, sums, stage, loops[-1], lanes, unroll)
+    if right is not None:
+        s[right].compute_at(stage, [*outer, *ko][-1])
+        if across or transpose_b:
+            pack(s, right, width, lanes, columns=not transpose_b)
+        else:
+            copy_vectors(s[right], lanes)
+    if left is not None:
+        if io or ko:
+            s[left].compute_at(stage, [*ko, *io][-1])
+        pack(s, left, rows, min(rows, lanes), columns=transpose_a)
+
+
+def cut(stage: Any, axis: Any, size: int) -> tuple[list[Any], Any]:
+    """(the loop over blocks of that size, the loop within one); no loop over blocks where the size is 0."""
+    if not size:
+        return [], axis
+    outer, inner = stage.split(axis, factor=size)
+    return [outer], inner
+
+
+def in_steps(stage: Any, k: Any, unroll: int) -> list[Any]:
+    if unroll == 1:
+        return [k]
+    ko, step = stage.split(k, factor=unroll)
+    stage.unroll(step)
+    return [ko, step]
+
+
+def keep_sums(s: Any, sums: Any, parent: Any, at: Any, lanes: int, unroll: int) -> None:
+    """The tile's sums stay in registers for the whole of k."""
+    stage = s[sums]
+    stage.compute_at(parent, at)
+    *one, i, j = stage.op.axis
+    jv, jl = stage.split(j, factor=lanes)
+    stage.reorder(*one, *in_steps(stage, stage.op.reduce_axis[0], unroll), i, jv, jl)
+    registers(stage, i, jv, jl)
 
 
 def registers(stage: Any, rows: Any, vectors: Any, lanes: Any) -> None:
@@ -168,38 +254,6 @@ def registers(stage: Any, rows: Any, vectors: Any, lanes: Any) -> None:
 def copy_vectors(stage: Any, lanes: int) -> None:
     _, inner = stage.split(stage.op.axis[-1], factor=lanes)
     stage.vectorize(inner)
-
-
-def blocked(
-    s: Any, a: Any, b: Any, c: Any, dtype: str, transpose_a: bool, transpose_b: bool, rows: int = 8, vectors: int = 2
-) -> None:
-    """jo, ko, [pack B], io, [pack A], jm, im, k, [rows x vectors]; C is added to once per block of k.
-
-    B in panels [j//width][k][j%width]. A is read as it is, unless its rows do not lie together: then it is packed too,
-    [i//rows][k][i%rows], and each block of it serves more columns.
-    """
-    lanes = lanes_of(dtype)
-    width = vectors * lanes
-    right = s.cache_read(b, "global", [c])
-    left = s.cache_read(a, "global", [c]) if transpose_a else None
-    *batch, i, j = s[c].op.axis
-    (k,) = s[c].op.reduce_axis
-    jo, jr = s[c].split(j, factor=1024 if transpose_a else 256)
-    jm, ji = s[c].split(jr, factor=width)
-    jv, jl = s[c].split(ji, factor=lanes)
-    ko, ki = s[c].split(k, factor=512)
-    if left is None:
-        im, ii = s[c].split(i, factor=rows)
-        s[c].reorder(*batch, jo, ko, im, jm, ki, ii, jv, jl)
-    else:
-        io, ir = s[c].split(i, factor=256)
-        im, ii = s[c].split(ir, factor=rows)
-        s[c].reorder(*batch, jo, ko, io, jm, im, ki, ii, jv, jl)
-        s[left].compute_at(s[c], io)
-        pack(s, left, rows, min(rows, lanes), columns=True)
-    registers(s[c], ii, jv, jl)
-    s[right].compute_at(s[c], ko)
-    pack(s, right, width, lanes, columns=not transpose_b)
 
 
 def pack(s: Any, tensor: Any, size: int, lanes: int, columns: bool) -> None:

@@ -27,6 +27,7 @@ PUBLIC_FOLDERS = {"tune", "lab"}  # `tune.run`, `lab.Lab` are what users write; 
 HOOKS: set[tuple[str, str]] = {
     ("tvmlab/schedule/__init__.py", "face"),  # release 0.6's tvm.schedule.InferBound
     ("tvmlab/__init__.py", "lab"),  # tvmlab.Lab, s.lab()
+    ("tvmlab/tune/templates.py", "kernels"),  # tune.create("kernels.matmul", ...)
 }
 
 

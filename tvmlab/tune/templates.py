@@ -67,6 +67,7 @@ class MissingTask:
 
 
 TEMPLATES: dict[str, Template] = {}
+GALLERY = "kernels."  # such names are found without an import, in other processes too
 
 
 def template(task_name: Any = None, func: Callable[..., Any] | None = None) -> Any:
@@ -83,7 +84,13 @@ def template(task_name: Any = None, func: Callable[..., Any] | None = None) -> A
 
 
 def lookup(name: str) -> Template | MissingTask:
-    """The template of that name, or a stand-in that refuses to be called."""
+    """The template of that name, or a stand-in that refuses to be called. `kernels.<operator>`: the gallery's."""
+    if name not in TEMPLATES and name.startswith(GALLERY):
+        from .. import kernels
+
+        operator = name.removeprefix(GALLERY)
+        if operator in kernels.names():
+            kernels.get(operator)
     return TEMPLATES.get(name) or MissingTask(name)
 
 

@@ -200,3 +200,10 @@ def test_a_model_of_other_shapes_halves_that_again(space):
 def test_after_128_trials_the_model_knows_the_order(space):
     _, scores, rows = space
     assert replay.quality(rows, scores, 128)[0] >= 0.8
+
+
+def test_points_to_start_from_come_first_and_once():
+    search = Annealing(SMALL, 1, start=[0, 5])
+    first = search.propose(1) + search.propose(4)
+    assert first[:2] == [0, 5] and len(set(first)) == 5
+    assert not {0, 5} & set(search.propose(20))

@@ -29,18 +29,20 @@ class Search:
 
     `random_share`: of the proposals. `diversity`: from how many times as many candidates the proposals are chosen; 1
     takes the best. `lowered`: programs a call may lower. `first`: random points before there is a model. `model`: one
-    to start from, of other shapes; then nothing is random at first.
+    to start from, of other shapes; then nothing is random at first. `start`: points that are proposed before any other,
+    such as 0, the hand schedule of the gallery's templates.
     """
 
     def __init__(
         self, task: Any, seed: int = 0, *, chains: int = 64, steps: int = 100, random_share: float = 0.05,
         diversity: int = 3, lowered: int = 256, first: int = 8, model: CostModel | None = None,
+        start: Sequence[int] = (),
     ) -> None:  # fmt: skip
         self.task, self.space, self.size = task, task.space, math.prod(task.space.dims)
         self.random, self.seed = random.Random(seed), seed
         self.chains, self.steps, self.random_share = chains, steps, random_share
         self.diversity, self.lowered, self.first = diversity, lowered, min(first, MOST)
-        self.base, self.model = model, model
+        self.base, self.model, self.given = model, model, list(start)
         self.plan: list[int] | None = None  # the first points that are left
         self.walkers: list[int] = []
         self.rows: dict[int, np.ndarray | None] = {}  # of what has been lowered; None: it cannot be
@@ -61,13 +63,20 @@ class Search:
     def propose(self, n: int) -> list[int]:
         """Up to `n` points that have not been proposed, the most promising first."""
         n = min(n, self.size - len(self.proposed))
-        if self.learns and (self.base is not None or len(self.known) >= min(self.first, self.size)):
-            found = self.guided(n)
-        else:
-            found = self.unplanned(n)
+        found = [i for i in self.given if i not in self.proposed][:n]
         for index in found:
             self.note(index)
-        return found
+        if len(found) == n:
+            return found
+        more = self.chosen(n - len(found))
+        for index in more:
+            self.note(index)
+        return found + more
+
+    def chosen(self, n: int) -> list[int]:
+        if self.learns and (self.base is not None or len(self.known) >= min(self.first, self.size)):
+            return self.guided(n)
+        return self.unplanned(n)
 
     def unplanned(self, n: int) -> list[int]:
         """Points of before there is a model: a batch is not made larger than the first points are."""

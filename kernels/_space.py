@@ -1,0 +1,34 @@
+"""What the search templates of several operators share: knobs that begin with the hand schedule, and register tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+REGISTERS = 28  # vectors that a tile may keep of the 32 there are; CPUs with 16 find their tiles among the smaller ones
+ROWS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14)
+VECTORS = (1, 2, 3, 4)
+
+
+def choose(cfg: Any, choices: Mapping[str, Sequence[Any]], hand: Mapping[str, Any]) -> dict[str, Any]:
+    """Define a knob for each of the choices, and say what is chosen.
+
+    The choice of the hand schedule comes first: it is point 0 of the space, and what an untuned template makes.
+    """
+    for name, legal in choices.items():
+        cfg.define_knob(name, [hand[name], *[x for x in legal if x != hand[name]]])
+    return {name: cfg[name].val for name in choices}
+
+
+def tiles(most_rows: int, most_vectors: int, rows: Sequence[int] = ROWS) -> list[tuple[int, int]]:
+    """(rows, vectors) of tiles that registers hold, with four independent sums at least where there are so many."""
+    vectors = [v for v in VECTORS if v <= max(1, most_vectors)]
+    some = [r for r in rows if 1 < r <= most_rows] or [1]
+    found = [(r, v) for v in vectors for r in some if r * v <= REGISTERS]
+    least = min(4, max(r * v for r, v in found))
+    return [(r, v) for r, v in found if r * v >= least]
+
+
+def below(sizes: Sequence[int], extent: int) -> list[int]:
+    """Sizes of blocks that cut a loop; 0 is none."""
+    return [0, *[n for n in sizes if n < extent]]

@@ -1,0 +1,78 @@
+"""The search templates of the gallery: points by chance equal NumPy at odd shapes, the first is the hand schedule."""
+
+import pickle
+import random
+
+import numpy as np
+import pytest
+
+import tvmlab
+from tests.cpu.test_kernels_operators import arrays_for
+from tvmlab import kernels, tune
+from tvmlab.error import LabError
+from tvmlab.tune.candidate import Candidate, candidate
+
+ODD = {
+    "matmul": [
+        {"m": 131, "n": 301, "k": 141},
+        {"m": 70, "n": 130, "k": 133, "transpose_a": True},
+        {"m": 35, "n": 70, "k": 130, "batch": 2, "transpose_b": True, "dtype": "float64"},
+    ],
+    "conv2d": [
+        {"height": 14, "width": 15, "in_channel": 37, "out_channel": 13, "kernel": 3, "stride": 2, "padding": 1},
+        {"height": 6, "width": 9, "in_channel": 6, "out_channel": 12, "kernel": (1, 3), "groups": 2, "batch": 2},
+        {"height": 7, "width": 7, "in_channel": 4, "out_channel": 3, "kernel": 1, "dilation": 2},
+    ],
+}
+FEW = 4
+
+
+def hand(name, shape):
+    kernel = kernels.get(name)
+    if hasattr(kernel, "cpu"):
+        return kernel.cpu(**shape)[0]
+    return kernel.schedule_cpu(kernel.declare(**shape)[-1])
+
+
+@pytest.mark.parametrize("name, number", [(name, k) for name in ODD for k in range(len(ODD[name]))])
+def test_points_by_chance_equal_numpy(name, number):
+    kernel, shape = kernels.get(name), ODD[name][number]
+    task = kernels.task(name, "llvm", **shape)
+    want = None
+    for index in random.Random(number).sample(range(len(task.space)), FEW):
+        made = candidate(task, index)
+        assert isinstance(made, Candidate), (made.text, made.config)
+        arrays = arrays_for(made.args)
+        want = kernel.reference(*arrays[:-1], **shape) if want is None else want
+        schedule, args = task.instantiate(made.config)
+        tvmlab.build(schedule, args, "llvm")(*arrays)
+        np.testing.assert_allclose(arrays[-1], want, rtol=2e-5, atol=2e-5, err_msg=str(made.config))
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_the_first_point_is_the_hand_schedule(name):
+    kernel = kernels.get(name)
+    for shape in [*kernel.SHAPES.values(), *ODD[name]]:
+        task = kernels.task(name, **shape)
+        schedule, _ = task.instantiate(task.space.get(0))
+        assert schedule.to_code() == hand(name, shape).to_code()
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_spaces(name, golden):
+    """How many points there are for each published shape, and how many of some by chance are legal."""
+    tasks = {what: kernels.task(name, **shape) for what, shape in kernels.get(name).SHAPES.items()}
+    lines = [f"{what}: {len(task.space)} points" for what, task in tasks.items()]
+    what, task = list(tasks.items())[-1]
+    found = [candidate(task, i) for i in random.Random(0).sample(range(len(task.space)), 12)]
+    legal = [c.key for c in found if isinstance(c, Candidate)]
+    lines.append(f"of {len(found)} for {what} are {len(legal)} legal, {len(set(legal))} different")
+    golden("\n".join([*lines, repr(task.space)]))
+
+
+def test_a_template_is_found_by_its_name_anywhere():
+    task = tune.create("kernels.matmul", [17, 33, 5, 0, False, False, "float32"], "llvm")
+    assert task == kernels.task("matmul", "llvm", m=17, n=33, k=5) == pickle.loads(pickle.dumps(task))
+    assert kernels.task("pad", **kernels.get("pad").SMALL[0]).name == "generic"
+    with pytest.raises(LabError, match="kernels.matmull"):
+        tune.create("kernels.matmull", [17, 33, 5])
