@@ -28,6 +28,7 @@ from .history_codec import decode, encode
 from .history_edits import Edits, Look
 from .history_known import Known
 from .history_replay import entry_of, replayed, taken
+from .history_whole import whole
 from .sandbox import changes
 
 if TYPE_CHECKING:
@@ -174,22 +175,12 @@ class Document:
     @contextmanager
     def together(self, name: str) -> Iterator[None]:
         """The steps taken inside are one recipe of that name: all or, when one is refused, none; undone together."""
-        branch, branches, cursor = self.current, list(self.branches), self.cursor
-        entries, points = branch.entries, list(self.points)
-        held, group = self._held, self._group
-        self._held, self._group = [], f"{name}#{self._new_id('g')}"
+        group, self._group = self._group, f"{name}#{self._new_id('g')}"
         try:
-            yield
-        except BaseException:
-            self.current, self.branches, self.cursor = branch, branches, cursor
-            branch.entries, branch.points, branch.coded = entries, points, False
-            self.schedule.advance(self.point.trace)
-            self._held = []
-            raise
+            with whole(self):
+                yield
         finally:
-            changed, self._held, self._group = self._held, held, group
-            if changed:
-                self._changed()
+            self._group = group
 
     # ------------------------------------------------------------ moving the cursor
 
@@ -297,9 +288,10 @@ class Document:
     @changes
     def retry(self, id: str) -> None:
         """Try a parked step again where it stands; what it still says is raised."""
-        at = self.index(id)
-        taken(self.known, self.entries[at], self.points[at], self._missing(self.entries[:at]))
-        self._put("new try", self.entries[at], list(self.entries), self.cursor, at)
+        at, entry = self.index(id), self.entry(id)
+        taken(self.known, entry, self.points[at], self._missing(self.entries[:at]))
+        tried = replace(entry, off=False)
+        self._put("new try", entry, [*self.entries[:at], tried, *self.entries[at + 1 :]], self.cursor, at)
 
     @changes
     def rename(self, id: str, name: str) -> None:

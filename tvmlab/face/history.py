@@ -33,7 +33,8 @@ class Entry:
 
     `args`: as `history_codec` writes them. `error`: why it does not apply where it stands; None when it does.
     `group`: steps of one recipe share it. `when`: seconds since 1970. `evidence`: what its verdict rested on.
-    `label`, `code`: in words and as a call, as when it last applied. `extra`: what a newer version saved with it.
+    `label`, `code`: in words and as a call, as when it last applied. `off`: it is kept and not taken, until somebody
+    tries it again. `extra`: what a newer version saved with it.
     """
 
     id: str
@@ -48,6 +49,7 @@ class Entry:
     evidence: str = ""
     label: str = ""
     code: str = ""
+    off: bool = False
     error: LabError | None = None
     where: tuple[str, int] | None = None  # in this process: not saved
     extra: Mapping[str, Any] = field(default_factory=dict)

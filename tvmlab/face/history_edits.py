@@ -117,4 +117,4 @@ class Edits:
 
 
 def _is(e: Entry) -> tuple[object, ...]:
-    return e.id, id(e.args), e.name, e.note
+    return e.id, id(e.args), e.name, e.note, e.off

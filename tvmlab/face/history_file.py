@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 KIND = "tvmlab history"
-SAVED = ("id", "primitive", "args", "names", "origin", "when", "name", "note", "group", "evidence", "label", "code")
+SAVED = (
+    "id", "primitive", "args", "names", "origin", "when", "name", "note", "group", "evidence", "label", "code", "off",
+)  # fmt: skip
 TOP = ("schema", "kind", "table", "steps", "branches", "current", "cursor", "made", "slots", "gone")
 
 
@@ -158,7 +160,7 @@ def _entry(item: Mapping[str, Any]) -> Entry:
         if f.name in known and f.type == "str" and not isinstance(known[f.name], str):
             raise _damaged(f"`{f.name}` of step {item['id']} is no text")
     origin = {k: str(v) for k, v in dict(item.get("origin", {"kind": "file", "label": ""})).items()}
-    made = Entry(**{**known, "names": tuple(map(str, item.get("names", ()))), "origin": origin})
+    made = Entry(**{**known, "off": item.get("off") is True, "names": tuple(map(str, item.get("names", ()))), "origin": origin})
     when = float(item.get("when", 0))
     return replace(made, when=when, extra={k: v for k, v in item.items() if k not in SAVED})
 

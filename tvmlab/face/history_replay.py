@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from ..core.error import ScheduleError
 from ..schedule.trace import Step, Trace
 from .history import Entry, Point
 from .history_codec import Missing, Table, decode, encode
@@ -27,17 +28,26 @@ def entry_of(id: str, trace: Trace, before: Point, table: Table, *, via: str, gr
     )  # fmt: skip
 
 
-def taken(known: Known, entry: Entry, point: Point, missing: Missing) -> tuple[Point, str]:
-    """The place after the step, and the step in words; raises where it does not apply."""
+def placed(known: Known, entry: Entry, point: Point, missing: Missing) -> Point:
+    """The place after the step; raises where it does not apply. Nothing is remembered of it."""
     need_known(entry)
     args = decode(entry.args, point, known.table, missing)
     trace = point.trace + Step(entry.primitive, args, entry.where, entry.names)
     with warnings.catch_warnings():  # what there was to warn of was said when the step was taken
         warnings.simplefilter("ignore")
         _ = trace.state
-    after = point.after(entry.id, trace, known.slots)
+    return point.after(entry.id, trace, known.slots)
+
+
+def taken(known: Known, entry: Entry, point: Point, missing: Missing) -> tuple[Point, str]:
+    """The place after the step, and the step in words; raises where it does not apply."""
+    after = placed(known, entry, point, missing)
     known.place(after)
-    return after, label(entry.primitive, args, point.trace.state)
+    assert after.trace.step is not None
+    return after, label(entry.primitive, after.trace.step.args, point.trace.state)
+
+
+OFF = ScheduleError("switched-off", "it is kept, and not taken: another try takes it again")
 
 
 def replayed(
@@ -53,6 +63,10 @@ def replayed(
     """
     made, points = list(before), [point]
     for entry in entries:
+        if entry.off:
+            made.append(replace(entry, error=OFF))
+            points.append(points[-1])
+            continue
         try:
             after, said = taken(known, entry, points[-1], missing(made))
             made.append(replace(entry, error=None, label=said))
