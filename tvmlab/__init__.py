@@ -41,7 +41,7 @@ _WHERE: dict[str, str] = {
 } | {
     name: f"tvmlab.{name}"
     for name in """te tir nd topi target transform testing contrib runtime error ir arith ir_pass schedule expr compat
-        module kernels tune autotvm""".split()
+        module kernels tune autotvm rpc exec""".split()
 }
 
 # release 0.6's modules -> where their names are now

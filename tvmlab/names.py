@@ -11,7 +11,6 @@ from typing import Any
 NOT_YET: dict[str, str] = {
     "auto_scheduler": "tune.Task.of(C, [A, B, C], target) gives any expression a space that is searched",
     "meta_schedule": "tune.Task.of(C, [A, B, C], target) gives any expression a space that is searched",
-    "rpc": "running on other machines is not there yet: build and run here, on `llvm`, `numba` or `interp`",
     "relay": "graphs of operators are not there yet: write them with te and topi",
     "relax": "graphs of operators are not there yet: write them with te and topi",
     "nnvm": "graphs of operators are not there yet: write them with te and topi",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -89,7 +89,7 @@ class NDArray:
         """Copy to an array of the same shape, or to a device (a new array). Gives the copy."""
         if isinstance(target, Device):
             made = empty(self.shape, self.dtype, target)
-            made.changed()[...] = self.seen()
+            made._put(self.seen())
             return made
         if not isinstance(target, (NDArray, np.ndarray)):
             raise ValueError(f"cannot copy to {type(target).__name__}: expected an array or a device")
@@ -142,7 +142,7 @@ class NDArray:
 
 def _restore(data: Array, device: Device, dtype: str) -> NDArray:
     made = empty(data.shape[: data.ndim - (dt.lanes(dtype) > 1)], dtype, device)
-    made.changed()[...] = data
+    made._put(data)
     return made
 
 
@@ -179,7 +179,11 @@ def empty(
     return _kind(where)(aligned((*map(int, wanted), *lanes), base), where, name)
 
 
-def _kind(device: Device) -> type[NDArray]:
+def _kind(device: Device) -> Callable[[Array, Device, str], NDArray]:
+    if device.session is not None:
+        from .rpc.remote import RemoteArray
+
+        return RemoteArray
     if device.kind not in LAUNCHED:
         return NDArray
     from .gpu.resident import DeviceArray
@@ -198,7 +202,7 @@ def array(arr: Any, device: Device | None = None, mem_scope: str | None = None, 
         legal = ", ".join(dt.ELEMENTS[:-1])
         raise TypeError(f"an nd.array cannot hold {source.dtype.name}; the data types are {legal}")
     made = empty(source.shape, source.dtype, device)
-    made.changed()[...] = source
+    made._put(source)
     return made
 
 

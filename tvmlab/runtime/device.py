@@ -39,6 +39,7 @@ class Device:
 
     device_type: int
     device_id: int = 0
+    session = None  # of another machine (rpc/remote.py)
 
     @property
     def kind(self) -> str:

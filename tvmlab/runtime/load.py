@@ -89,14 +89,19 @@ def _card(path: Path) -> Card:
     beside = card_path(path)
     if not beside.exists():
         raise LoadError("no-card", f"{path.name} needs {beside.name} beside it, which `export` wrote with it")
+    return card_of(beside.name, beside.read_text())
+
+
+def card_of(name: str, text: str | bytes) -> Card:
+    """What the text of a card says; it may be anybody's."""
     try:
-        data = json.loads(beside.read_text())
+        data = json.loads(text)
         if data["tvmlab"] != FORMAT:
-            raise LoadError("card-format", f"{beside.name} is of format {data['tvmlab']}, this version reads {FORMAT}")
+            raise LoadError("card-format", f"{name} is of format {data['tvmlab']}, this version reads {FORMAT}")
         signature, target = Signature.from_json(data["signature"]), Target(**data["target"])
-        return Card(signature, target, data["symbol"], data["status"], tuple(data["numbers"]))
-    except (json.JSONDecodeError, KeyError, TypeError) as e:
-        raise LoadError("bad-card", f"{beside.name} does not describe an exported program: {e}") from e
+        return Card(signature, target, str(data["symbol"]), bool(data["status"]), tuple(data["numbers"]))
+    except (ValueError, KeyError, TypeError) as e:
+        raise LoadError("bad-card", f"{name} does not describe an exported program: {e}") from e
 
 
 # ---------------------------------------------------------------- Python

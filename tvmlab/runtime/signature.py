@@ -5,6 +5,7 @@ Dimensions are numbers, or text over the size names (`"n*2"`), which is also how
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
@@ -112,7 +113,11 @@ def _param_of(data: dict[str, Any]) -> Spec:
         return ScalarSpec(**fields)
     fields["shape"] = tuple(fields["shape"])
     fields["strides"] = None if fields["strides"] is None else tuple(fields["strides"])
-    return BufferSpec(**fields)
+    made = BufferSpec(**fields)
+    for dim in made.dims:
+        if not isinstance(dim, int):
+            _code(dim)
+    return made
 
 
 # ---------------------------------------------------------------- from a program
@@ -225,9 +230,34 @@ EVALUATES: dict[str, Callable[..., int]] = {
 }  # fmt: skip
 
 
+# All that a dimension's text may hold: it may come from a file, or from another machine, and is evaluated.
+ARITHMETIC = (
+    ast.Expression, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Call, ast.Name, ast.Load, ast.Add,
+    ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.Div, ast.LShift, ast.RShift, ast.BitAnd, ast.BitOr, ast.BitXor,
+    ast.Invert, ast.USub, ast.UAdd, ast.Not, ast.And, ast.Or, ast.cmpop,
+)  # fmt: skip
+
+
 @lru_cache(maxsize=1024)
 def _code(text: str) -> CodeType:
-    return compile(text, "<dimension>", "eval")
+    """Compiled; ValueError where it is no arithmetic of whole numbers and sizes."""
+    try:
+        tree = ast.parse(text.strip(), "<dimension>", "eval")
+    except SyntaxError:
+        raise ValueError(f"{text!r} is no dimension") from None
+    if not all(map(_is_arithmetic, ast.walk(tree))):
+        raise ValueError(f"{text!r} is no dimension: it is not arithmetic of whole numbers and sizes")
+    return compile(tree, "<dimension>", "eval")
+
+
+def _is_arithmetic(n: ast.AST) -> bool:
+    if isinstance(n, ast.Constant):
+        return isinstance(n.value, (int, float))
+    if isinstance(n, ast.Call):
+        return isinstance(n.func, ast.Name) and n.func.id in EVALUATES and not n.keywords
+    if isinstance(n, ast.BinOp) and isinstance(n.op, ast.LShift):  # by a small number, which takes no memory
+        return isinstance(n.right, ast.Constant) and n.right.value in range(64)
+    return isinstance(n, ARITHMETIC)
 
 
 def words(dim: str) -> list[str]:
