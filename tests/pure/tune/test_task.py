@@ -82,10 +82,10 @@ def test_positional_arguments_only():
 
 def test_an_unknown_template():
     matmul_template()
-    assert refused(RuntimeError, lambda: tune.create("test/matmull", [8], "llvm")) == (
-        "there is no template 'test/matmull'\n  legal here:  test/matmul\n"
-        "  templates are found once the module that defines them is imported"
-    )
+    said = refused(RuntimeError, lambda: tune.create("test/matmull", [8], "llvm")).splitlines()
+    assert said[0] == "there is no template 'test/matmull'"
+    assert "test/matmul" in said[1].removeprefix("  legal here:  ").split(", ")  # and those of other tests
+    assert said[2] == "  templates are found once the module that defines them is imported"
     task = tune.Task("nobody/wrote/this", [8], "llvm")  # as records of others are read
     refused(RuntimeError, lambda: task.func(8))
 
