@@ -160,7 +160,8 @@ def _entry(item: Mapping[str, Any]) -> Entry:
         if f.name in known and f.type == "str" and not isinstance(known[f.name], str):
             raise _damaged(f"`{f.name}` of step {item['id']} is no text")
     origin = {k: str(v) for k, v in dict(item.get("origin", {"kind": "file", "label": ""})).items()}
-    made = Entry(**{**known, "off": item.get("off") is True, "names": tuple(map(str, item.get("names", ()))), "origin": origin})
+    plain = {"off": item.get("off") is True, "names": tuple(map(str, item.get("names", ())))}
+    made = Entry(**{**known, **plain, "origin": origin})
     when = float(item.get("when", 0))
     return replace(made, when=when, extra={k: v for k, v in item.items() if k not in SAVED})
 

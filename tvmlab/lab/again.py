@@ -26,6 +26,7 @@ def go_on(lab: Any, former: Any) -> None:
             said = former.document.rerun(lab.schedule)
             document = Document.of(lab.schedule)
             lab.take_up(Choice(document, document.root, lab.args, lab.workload, lab.kernel, ""))
+        lab.tune.load(former.tune.to_json())
         if not lab.runs.payload()["rows"]:
             lab.runs.load(former.runs.to_json())
         if said:

@@ -28,13 +28,14 @@ from ..schedule.trace import Trace
 from ..view import actions, acts, frame, payload, pictures, sources, steps, still, story
 from ..view.runs import OVER, ended
 from ..view.shown import Shown
-from . import comparing, garbage, magic, panel, requests, saving, selecting, settings, workloads
+from . import comparing, garbage, magic, panel, requests, saving, selecting, settings, tune_state, workloads
 from .choices import Choice, Choices
 from .compiled import Compiled
 from .heading import heading
 from .later import Later
 from .runs import COMPARE, Runs
 from .screen import Screen
+from .tuning import Tuning
 
 LABS: weakref.WeakValueDictionary[str, Lab] = weakref.WeakValueDictionary()  # by id: what the panel lists
 _numbers = count(1)
@@ -86,6 +87,7 @@ class Lab:
         self.looked: dict[str, dict[str, Any]] = {}  # what a person looks at in pictures, by their kind
         self.news = 0  # how often pictures have shown something else without a step
         self.choices = Choices()
+        self.tune = Tuning(self)
         self._open(Document.of(schedule), args)
         self.selection = selecting.first(self.schedule.state)
         LABS[self.id] = self
@@ -189,6 +191,15 @@ class Lab:
         """What to look at in a picture from now on: `lab.look("parallel", bx=3, warp=2)`. The choice is kept."""
         self.looked[kind] = {**self.looked.get(kind, {}), **selecting.looked(kind, values)}
         self._looks_new()
+
+    def tune_changed(self) -> None:
+        """What is tuned, or how, is another: it is saved with the lab."""
+        self.screen.tune_changed()
+
+    def tune_ended(self) -> None:
+        """A tuning session has come to its end."""
+        self.say(*tune_state.ended(self.tune))
+        self._changed()
 
     def _looks_new(self) -> None:
         """Pictures have something else to show."""
@@ -490,6 +501,7 @@ class Lab:
         """End the runs and take the widget away; the schedule stays."""
         self._unobserve()
         self.later.close()
+        self.tune.end()
         self.runs.close()
         self.compiled.close()
         self.screen.leave()

@@ -85,6 +85,14 @@ def _target(name: str) -> payload.Target:
     return {"name": name, "label": _label(name, kind), "available": there, "why": "" if there else f"{package}: {how}"}
 
 
+def untimed(name: str) -> str:
+    """Why nothing can be timed on a target here, or ""."""
+    if name == "cuda" and not cuda.available():
+        return "it runs in a simulator here, whose times say nothing"
+    found = _target(name)
+    return "" if found["available"] else found["why"]
+
+
 # What a target needs that may not be installed, and how to get it.
 NEEDS = {"opencl": ("pyopencl", pip("opencl")), "cuda": ("numba.cuda", pip("cuda"))}
 LABELS = {

@@ -20,7 +20,7 @@ from ..face.verdict import ILLEGAL, UNKNOWN, judge
 from ..view import actions, acts, diff, drops, frame, passes, pictures, preview, sources, steps
 from ..view.card import card
 from ..view.payload import Reply, Request
-from . import bundled, selecting, settings, typed, workloads
+from . import bundled, selecting, settings, tune_requests, typed, workloads
 
 Handler = Callable[[Any, Any], Any]
 HANDLERS: dict[str, Handler] = {}
@@ -385,3 +385,12 @@ def ablate(lab: Any, request: Request) -> None:
 def options(lab: Any, request: Request) -> None:
     with lab.acting():
         lab.runs.set(**request["values"])
+
+
+# ---------------------------------------------------------------- tuning
+
+
+@handles("tune")
+def tune(lab: Any, request: Request) -> Any:
+    """One of `payload_tune.Asked`."""
+    return tune_requests.answer(lab, request["what"], request.get("values", {}))

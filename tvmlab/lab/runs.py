@@ -31,6 +31,7 @@ from ..view.diff import diff
 from ..view.frame import frame
 from ..view.payload import Comparison, Run, RunOptions, Worth
 from ..view.payload import Runs as Payload
+from . import timing
 from .ablation import text_of, without
 from .comparing import Why, compared
 from .process import join, leave
@@ -429,7 +430,8 @@ class Runs:
                 self._tell()
 
         try:
-            outcome = self._worker().run(job.function, *job.args, limit=job.limit, progress=progress, stop=job.stop)
+            with timing.run():
+                outcome = self._worker().run(job.function, *job.args, limit=job.limit, progress=progress, stop=job.stop)
         except Exception as e:  # nothing that happens here may end the thread
             outcome = Outcome("lost", text=f"{type(e).__name__}: {e}")
         try:

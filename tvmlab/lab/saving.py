@@ -49,7 +49,7 @@ def to_data(lab: Any) -> dict[str, Any]:
     """What it takes to open the lab again."""
     return {
         "document": lab.document.to_json(), "target": lab.target, "machine": lab.machine.name, "name": lab.name,
-        "workload": lab.workload, "kernel": lab.kernel, "runs": lab.runs.to_json(),
+        "workload": lab.workload, "kernel": lab.kernel, "runs": lab.runs.to_json(), "tune": lab.tune.to_json(),
     }  # fmt: skip
 
 
@@ -74,6 +74,7 @@ def _lab(kind: Any, saved: dict[str, Any]) -> Any:
     lab.workload = str(saved.get("workload") or "")
     lab.kernel = saved.get("kernel") if isinstance(saved.get("kernel"), dict) else None
     lab.runs.load(saved.get("runs"))
+    lab.tune.load(saved.get("tune"))
     return lab
 
 

@@ -81,6 +81,11 @@ class Screen:
         self.widget.head = self.lab.head()
         self.lab.later("still", QUIET, self.snapshot)
 
+    def tune_changed(self) -> None:
+        """Views ask for it themselves."""
+        if self.widget is not None:
+            self.lab.later("still", QUIET, self.snapshot)
+
     def typed(self, trace: Trace | None) -> None:
         """Show what is being typed in the cell above, as far as it goes; None: what is."""
         if trace is None or self.widget is None:

@@ -33,7 +33,6 @@ from ..face.history_replay import placed
 from ..face.moves import size
 from ..schedule.guard import name as called
 from ..schedule.trace import Trace
-from ..target.base import Target
 from .generic import work
 from .parameters import Candidate, Parameter, in_force, openable
 from .space import Config, Space
@@ -82,7 +81,8 @@ class OpenedTask(Task):
     # ------------------------------------------------------------ replaying
 
     def _replayed(self, chosen: Sequence[Candidate]) -> Point:
-        point, key = start(self.document.root), (0,)
+        point = start(self.document.root)
+        key: tuple[int, ...] = (0,)
         for n, entry in enumerate(self.steps, 1):
             own = self._of_step[entry.id]
             key = (n, *key[1:], *(self._by_value[k][repr(chosen[k].value)] for k in own))
@@ -193,14 +193,15 @@ def chosen(document: Document, opened: Wanted) -> list[Parameter]:
 
 
 def _named(document: Document, every: Sequence[Parameter], key: Any) -> Parameter:
-    step, _, param = (str(key[0]), "", str(key[1])) if isinstance(key, tuple) else str(key).partition(".")
+    key = ".".join(map(str, key)) if isinstance(key, tuple) else str(key)
+    step, _, param = key.partition(".")
     if step.isdigit() and 0 < int(step) <= len(document.entries):
         step = document.entries[int(step) - 1].id
     named = [p for p in every if p.name == key]
     named = named or [p for p in every if p.step == step and param in ("", p.param)]
     if len(named) == 1:
         return named[0]
-    what = f"{step} has several parameters" if named else f"there is no parameter {key!r} in the steps that are in force"
+    what = f"{step} has several parameters" if named else f"the steps in force have no parameter {key!r}"
     raise LabError("no-such-parameter", what, legal=[f"{p.id} ({p.name})" for p in named or every][:12])
 
 

@@ -20,7 +20,7 @@ On = Mapping[str, Sequence[int]]
 
 
 class Part:
-    """What a search needs of a space. Refused: a knob that there is not, one with nothing left, places that it lacks."""
+    """What a search needs of a space. Refused: knobs and places that there are not, and a knob with nothing left."""
 
     def __init__(self, space: Any, on: On) -> None:
         self.space, self.names = space, list(space.names)

@@ -70,6 +70,13 @@ class Rank(TypedDict):
     rho: float
 
 
+class Retimed(TypedDict):
+    """A trial timed again at the end, in turns with the other fast ones: this time counts, not that of the trial."""
+
+    index: str
+    seconds: float | None  # None: it failed
+
+
 class Share(TypedDict):
     knob: str  # id
     share: float  # 0..1: of the variance that this knob alone explains
@@ -96,6 +103,7 @@ class TuneState(TypedDict):
     failures: list[Count]
     discarded: list[Count]
     notes: list[str]
+    retimed: list[Retimed]  # the fastest first
     ranks: list[Rank]
     shares: list[Share]
     adopted: str  # index of the trial whose schedule the lab shows, or ""

@@ -53,6 +53,25 @@ def preview(schedule: Schedule | Trace, act: Act, machine: Machine | None = None
     return made
 
 
+@deep
+def beside(trace: Trace, then: Trace, act: Act, machine: Machine | None = None, wrong: str = "") -> Preview:
+    """Another schedule of the same expression beside this one. `wrong`: what is known against it."""
+    old, new = frame(trace), frame(then)
+    return {
+        "act": act, "sign": "x" if wrong else "+", "reason": wrong, "tree": new["tree"],
+        "diff": diff(old["loops"], new["loops"]), "card": None,
+        "deltas": deltas(old, new, _traffic(trace, machine), _traffic(then, machine)),
+    }  # fmt: skip
+
+
+def refused(trace: Trace, act: Act, error: LabError, title: str = "") -> Preview:
+    """Of what cannot be: the schedule as it is, and why."""
+    return {
+        "act": act, "sign": "x", "reason": error.message, "tree": frame(trace)["tree"], "diff": [], "deltas": [],
+        "card": card(error, title),
+    }  # fmt: skip
+
+
 def _traffic(trace: Trace, machine: Machine | None) -> dict[str, float]:
     """Modelled bytes that come out of each place behind the first cache."""
     counts = counted(program(trace)) if machine is not None and "error" not in frame(trace) else ""

@@ -52,6 +52,11 @@ export interface Rank {
   rho: number;
 }
 
+export interface Retimed {
+  index: string;
+  seconds: number | null;
+}
+
 export interface Share {
   knob: string;
   share: number;
@@ -78,6 +83,7 @@ export interface TuneState {
   failures: Count[];
   discarded: Count[];
   notes: string[];
+  retimed: Retimed[];
   ranks: Rank[];
   shares: Share[];
   adopted: string;
