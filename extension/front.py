@@ -21,9 +21,9 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 DATA = "share/jupyter/labextensions/tvmlab"
 LEAST = (20, 19)  # of Node
-PRODUCTS = {  # name -> its folder, a file that must be there, its sources
-    "view": (ROOT / "tvmlab" / "view" / "static", "lab.js", ("src/view",)),
-    "lab": (ROOT / "tvmlab" / "labextension", "package.json", ("src", "schema", "install.json")),
+PRODUCTS = {  # name -> its folder, files that must be there, its sources
+    "view": (ROOT / "tvmlab" / "view" / "static", ("lab.js", "tune.js"), ("src/view", "src/tune")),
+    "lab": (ROOT / "tvmlab" / "labextension", ("package.json",), ("src", "schema", "install.json")),
 }
 COMMON = ("package.json", "package-lock.json", "build.mjs", "tsconfig.json")
 RECORD = "made-from.txt"
@@ -52,9 +52,9 @@ def stale() -> list[str]:
 
 
 def _fresh(product: str) -> bool:
-    folder, file, _ = PRODUCTS[product]
+    folder, needed, _ = PRODUCTS[product]
     record = folder / RECORD
-    return (folder / file).exists() and record.exists() and record.read_text() == fingerprint(product)
+    return all((folder / file).exists() for file in needed) and record.exists() and record.read_text() == fingerprint(product)
 
 
 def build() -> None:

@@ -21,6 +21,7 @@ export function useLabKeys(root: HTMLElement): void {
     "Mod+Enter": { does: "run", run: lab.run },
     x: { does: "pin for comparing", run: lab.pin },
     y: { does: "copy the code of the steps", run: lab.copyCode },
+    T: { does: "tune the values of the steps", run: () => acting.value && (drawer.value = "tune") && true },
     "/": { does: "search", run: () => search(root) },
     "?": { does: "this list of keys", run: () => void (drawer.value = drawer.value === "keys" ? "" : "keys") },
     F6: { does: "the next part of the lab; Shift+F6 the one before", run: () => cyclePanes(root, 1) },

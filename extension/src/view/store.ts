@@ -5,6 +5,7 @@ import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import { GONE, TRAITS, type Ask, type Host } from "./host";
 import { makeKeys, type Keys } from "./keys";
+import type { Tuner } from "./drawers/tune";
 import type { Act, Card, Frame, Preview, Reply, State } from "./payload";
 import { pending } from "./pending";
 import { recall } from "./ui/remember";
@@ -12,13 +13,15 @@ import { equal } from "./ui/values";
 import type { Sign } from "./ui/sign";
 
 export type Width = "wide" | "medium" | "narrow";
-export type Drawer = "" | "workload" | "runs" | "compare" | "keys" | "legality" | "export" | "about";
+export type Drawer = "" | "workload" | "runs" | "compare" | "keys" | "legality" | "export" | "about" | "tune";
 export type NarrowTab = "schedule" | "code" | "pictures" | "history";
 
 type Traits = { [K in keyof State]: Signal<State[K]> };
 
 export interface Store extends Traits {
   host: Host;
+  /** The module that tunes, once it was asked for. */
+  tuner?: Promise<Tuner | null> | undefined;
   /** Begins the ids of this view's elements: two views of one lab can be on a page. */
   uid: string;
   keys: Keys;

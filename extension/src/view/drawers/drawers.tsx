@@ -6,6 +6,7 @@ import { ExportDrawer } from "./export";
 import { KeysDrawer } from "./keys";
 import { LegalityDrawer } from "./legality";
 import { RunsDrawer } from "./runs";
+import { TuneDrawer } from "./tune";
 import { WorkloadDrawer } from "./workload";
 
 const DRAWERS = {
@@ -16,6 +17,7 @@ const DRAWERS = {
   legality: LegalityDrawer,
   export: ExportDrawer,
   about: AboutDrawer,
+  tune: TuneDrawer,
 };
 
 export function Drawers() {

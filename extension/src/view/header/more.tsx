@@ -10,6 +10,7 @@ export function MoreMenu() {
     ...(width.value === "narrow" && acting.value ? [{ id: "pin", label: "Pin to compare", keys: "x" } as const] : []),
     { id: "runs", label: "Runs" },
     { id: "compare", label: "Compare" },
+    ...(acting.value ? [{ id: "tune", label: "Tune", keys: "T" }] : []),
     { id: "copy-all", label: "Copy the whole program", note: "imports and expression too", off: only.value },
     { id: "export", label: "Save and export", note: "as a file, or as a page that works offline" },
     { id: "keys", label: "Keys", keys: "?" },

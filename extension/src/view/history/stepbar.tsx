@@ -35,7 +35,7 @@ export function StepBar({ asked, onClose }: { asked: number; onClose: () => void
 
 function Editor({ step, at }: { step: StepInfo; at: number }) {
   const store = useStore();
-  const { act, history, uid } = store;
+  const { act, history, uid, drawer } = store;
   const [changed, setChanged] = useState<ReadonlyMap<string, unknown>>(new Map());
   const box = useRef<HTMLFormElement>(null);
   const { steps } = history.value;
@@ -46,6 +46,11 @@ function Editor({ step, at }: { step: StepInfo; at: number }) {
     if (!(await done)) return;
     setChanged(new Map());
     enter(pane);
+  };
+  const tunable = async () => {
+    drawer.value = "tune";
+    for (const { name } of step.params)
+      await act({ kind: "tune", what: "open", values: { step: step.id, param: name } }, "tune");
   };
   return (
     <form
@@ -73,6 +78,7 @@ function Editor({ step, at }: { step: StepInfo; at: number }) {
             {later ? "Change and replay the rest" : "Change"}
           </button>
         )}
+        {step.params.length > 0 && <Button label="Make tunable" onClick={() => void tunable()} />}
         {step.status === "parked" && <Button label="Try again" onClick={() => void tell({ kind: "retry" })} />}
       </div>
       <div class="tvl-row">

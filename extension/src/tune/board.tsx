@@ -1,0 +1,172 @@
+// The fastest trials, each to look at or to adopt; what failed and why; what else there is to say.
+import { useRef, useState } from "preact/hooks";
+import { nextOf } from "../view/focus";
+import { Button } from "../view/ui/button";
+import { Chip } from "../view/ui/chip";
+import { gflops, plural, seconds, spread } from "../view/ui/format";
+import { useSession } from "./context";
+import type { Count, Knob, Trial, TuneState } from "./payload";
+import { chosen, ranked, type Measured } from "./plot";
+import { Refused } from "./refused";
+
+const STEP = 12; // rows that one asks for at a time
+
+export function Board({ now }: { now: TuneState }) {
+  const { trials, looking } = useSession();
+  const [shown, setShown] = useState(STEP);
+  const all = ranked(trials.value);
+  return (
+    <>
+      {looking.value && <Looking trial={looking.value} knobs={now.knobs} adopted={now.adopted} />}
+      <Refused at="board" />
+      <h3>Fastest</h3>
+      {all.length ? (
+        <Rows rows={all.slice(0, shown)} now={now} />
+      ) : (
+        <p class="tvn-note">What is measured stands here, the fastest first.</p>
+      )}
+      {all.length > shown && (
+        <p class="tvn-note">
+          <button type="button" class="tvl-link" onClick={() => setShown(shown + 2 * STEP)}>
+            More: {shown} of {all.length} are shown
+          </button>
+        </p>
+      )}
+      <Counts title="Failed" of={now.failures} tone="illegal" />
+      <Counts title="Not measured" of={now.discarded} tone="noeffect" />
+      {now.notes.length > 0 && (
+        <>
+          <h3>Notes</h3>
+          <ul class="tvn-counts">
+            {now.notes.map((note) => (
+              <li key={note}>{note}</li>
+            ))}
+          </ul>
+        </>
+      )}
+    </>
+  );
+}
+
+function Looking({ trial, knobs, adopted }: { trial: Trial; knobs: Knob[]; adopted: string }) {
+  const { look, adopt } = useSession();
+  return (
+    <div class="tvn-looking" role="group" aria-label={`Trial ${trial.n}`}>
+      <p>
+        <b>Trial {trial.n}</b>: {seconds(trial.seconds)}. The tree and the code show its schedule.
+      </p>
+      <p class="tvl-soft-text">{knobs.map((k, i) => `${k.label} ${chosen(trial, knobs)[i]}`).join(" · ")}</p>
+      <p class="tvl-row">
+        <Button
+          label="Adopt"
+          icon="check"
+          kind="main"
+          hint="The steps become those of this trial; one Undo takes it back"
+          off={adopted === trial.index && "adopted already"}
+          onClick={() => void adopt(trial)}
+        />
+        <Button label="Back to tuning" onClick={() => void look(null)} />
+      </p>
+    </div>
+  );
+}
+
+/** One tab stop; arrows go from row to row, Enter looks. */
+function Rows({ rows, now }: { rows: Measured[]; now: TuneState }) {
+  const { look } = useSession();
+  const [at, setAt] = useState(0);
+  const body = useRef<HTMLTableSectionElement>(null);
+  const stop = Math.min(at, rows.length - 1);
+  const heard = (event: KeyboardEvent) => {
+    if (event.target !== body.current?.children[stop]) return; // of a button in the row
+    if (event.key === "Enter") void look(rows[stop]!);
+    const to = event.key === "Enter" ? stop : nextOf(event.key, stop, rows.length, "y");
+    if (to === null) return;
+    event.preventDefault();
+    setAt(to);
+    (body.current!.children[to] as HTMLElement).focus();
+  };
+  return (
+    <div class="tvl-scroll">
+      <table class="tvl-table tvn-board">
+        <thead>
+          <tr>
+            <th scope="col">
+              <span class="tvl-hidden">rank</span>#
+            </th>
+            <th scope="col">time, measured</th>
+            <th scope="col">{now.knobs.length ? "values" : ""}</th>
+            <th scope="col">
+              <span class="tvl-hidden">what to do</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody ref={body} onKeyDown={heard}>
+          {rows.map((trial, i) => (
+            <Row key={trial.n} trial={trial} rank={i + 1} now={now} stop={i === stop} onFocus={() => setAt(i)} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface RowProps {
+  trial: Measured;
+  rank: number;
+  now: TuneState;
+  stop: boolean;
+  onFocus: () => void;
+}
+
+function Row({ trial, rank, now, stop, onFocus }: RowProps) {
+  const { look, adopt, looking } = useSession();
+  const { n, index, again } = trial;
+  const adopted = now.adopted === index;
+  const width = trial.spread === null ? "" : spread(trial.spread * trial.seconds, trial.seconds);
+  return (
+    <tr tabIndex={stop ? 0 : -1} data-trial={n} aria-current={looking.value?.n === n ? "true" : undefined} onFocus={onFocus}>
+      <td>{rank}</td>
+      <td>
+        <b>{seconds(trial.seconds)}</b>
+        <small>
+          {[width, trial.gflops !== null && gflops(trial.gflops)].filter(Boolean).join(" · ")}
+        </small>
+        {adopted && <Chip tone="accent">adopted</Chip>}
+        {again && <Chip title={`read from ${now.file}, not measured now`}>from the file</Chip>}
+      </td>
+      <td class="tvn-values">
+        {chosen(trial, now.knobs).map((value, i) => (
+          <code key={i} title={now.knobs[i]!.label}>
+            {value}
+          </code>
+        ))}
+      </td>
+      <td>
+        <span class="tvl-joined">
+          <Button label="Look" hint={`trial ${n}`} onClick={() => void look(trial)} />
+          <Button label="Adopt" hint={`trial ${n}`} off={adopted && "adopted already"} onClick={() => void adopt(trial)} />
+        </span>
+      </td>
+    </tr>
+  );
+}
+
+function Counts({ title, of, tone }: { title: string; of: Count[]; tone: "illegal" | "noeffect" }) {
+  if (!of.length) return null;
+  const total = of.reduce((sum, { count }) => sum + count, 0);
+  return (
+    <>
+      <h3>
+        {title} <small class={`tvl-tone-${tone}`}>{plural(total, "time")}</small>
+      </h3>
+      <ul class="tvn-counts">
+        {of.map(({ text, count }) => (
+          <li key={text}>
+            <b>{count}×</b> {text}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

@@ -1,0 +1,170 @@
+// Where things are in the plots: numbers in, numbers and paths out. Nothing here draws.
+import { seconds } from "../view/ui/format";
+import type { Knob, Trial } from "./payload";
+
+export interface Measured extends Trial {
+  seconds: number;
+}
+
+export const isMeasured = (trial: Trial): trial is Measured => trial.outcome === "ok" && trial.seconds !== null;
+
+export interface Point {
+  x: number;
+  y: number;
+  trial: Trial;
+}
+
+export interface Scale {
+  (value: number): number;
+  ticks: number[];
+}
+
+/** A logarithmic scale of seconds from `low` (at pixel `from`) to `high` (at `to`), with room at both ends. */
+export function logScale(values: number[], from: number, to: number): Scale {
+  const low = Math.min(...values) / 1.12;
+  const high = Math.max(...values) * 1.12;
+  const span = Math.log(high / low) || 1;
+  const scale = (v: number) => from + (Math.log(v / low) / span) * (to - from);
+  return Object.assign(scale, { ticks: thinned(logTicks(low, high), scale, 22) });
+}
+
+/** 1, 2 and 5 of each decade within; where that is fewer than two, both ends. */
+export function logTicks(low: number, high: number): number[] {
+  const first = Math.floor(Math.log10(low));
+  const last = Math.ceil(Math.log10(high));
+  const all: number[] = [];
+  for (let d = first; d <= last; d++) for (const m of [1, 2, 5]) all.push(Number(`${m}e${d}`));
+  const inside = all.filter((v) => v >= low && v <= high);
+  return inside.length > 1 ? inside : [low * 1.12, high / 1.12].map((v) => Number(v.toPrecision(2)));
+}
+
+/** Of places, those that stand at least `room` pixels apart. */
+export function thinned<T>(values: T[], at: (value: T) => number, room: number): T[] {
+  let last = -Infinity;
+  return values.filter((v) => {
+    const here = at(v);
+    if (Math.abs(here - last) < room) return false;
+    last = here;
+    return true;
+  });
+}
+
+/** Trials 1..n on a line: with some room to come while the budget is far away, so that a run does not begin as a point. */
+export function reach(count: number, budget: number | null): number {
+  const soon = Math.max(10, Math.ceil(count * 1.25));
+  return Math.max(count, 2, Math.min(budget ?? soon, soon));
+}
+
+export function countTicks(n: number): number[] {
+  const rough = n / 5;
+  const ten = 10 ** Math.floor(Math.log10(Math.max(1, rough)));
+  const step = [1, 2, 5, 10].map((m) => m * ten).find((s) => s >= rough) ?? ten;
+  return [1, ...Array.from({ length: Math.floor(n / step) }, (_, i) => (i + 1) * step).filter((v) => v > step / 2 && v > 1)];
+}
+
+/** The trials that were faster than all before them. */
+export function records(trials: Trial[]): Measured[] {
+  let best = Infinity;
+  return trials.filter((t): t is Measured => {
+    if (!isMeasured(t) || t.seconds >= best) return false;
+    best = t.seconds;
+    return true;
+  });
+}
+
+const at = (v: number): number => Math.round(v * 10) / 10;
+
+/** One path for any number of dots: lines of no length, that round ends make round. */
+export const dots = (points: { x: number; y: number }[]): string => points.map(({ x, y }) => `M${at(x)} ${at(y)}h0`).join("");
+
+export const crosses = (points: { x: number; y: number }[]): string =>
+  points.map(({ x, y }) => `M${at(x - 3)} ${at(y - 3)}l6 6m0-6l-6 6`).join("");
+
+/** A line with steps: at each point straight up or down to it, then on to the right until `end`. */
+export function stairs(points: { x: number; y: number }[], end: number): string {
+  const [first, ...rest] = points;
+  if (!first) return "";
+  return `M${at(first.x)} ${at(first.y)}${rest.map((p) => `H${at(p.x)}V${at(p.y)}`).join("")}H${at(end)}`;
+}
+
+export const line = (points: { x: number; y: number }[]): string =>
+  points.map(({ x, y }, i) => `${i ? "L" : "M"}${at(x)} ${at(y)}`).join("");
+
+/** The point nearest to a place, none farther than `within` pixels. */
+export function nearest(points: Point[], x: number, y: number, within = 24): Point | null {
+  let found: Point | null = null;
+  let least = within ** 2;
+  for (const p of points) {
+    const far = (p.x - x) ** 2 + (p.y - y) ** 2;
+    if (far > least) continue;
+    least = far;
+    found = p;
+  }
+  return found;
+}
+
+export const SHADES = 6;
+
+/** How fast a trial is among the others: 0 the slowest part, SHADES - 1 the fastest. Same times are the same shade. */
+export function shades(times: number[]): (seconds: number) => number {
+  const sorted = [...times].sort((a, b) => a - b);
+  const place = (v: number) => {
+    let low = 0;
+    let high = sorted.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (sorted[middle]! < v) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+  return (v) => SHADES - 1 - Math.min(SHADES - 1, Math.floor((place(v) / Math.max(1, sorted.length)) * SHADES));
+}
+
+/** The places of the values between two heights on an axis with `n` values, the first value at the bottom. */
+export function brushed(n: number, from: number, to: number, top: number, bottom: number): number[] {
+  const [high, low] = from < to ? [from, to] : [to, from];
+  const places = Array.from({ length: n }, (_, i) => i);
+  return places.filter((i) => {
+    const y = valueAt(i, n, top, bottom);
+    return y >= high && y <= low;
+  });
+}
+
+export const valueAt = (place: number, n: number, top: number, bottom: number): number =>
+  n > 1 ? bottom - (place / (n - 1)) * (bottom - top) : (top + bottom) / 2;
+
+export const placeAt = (y: number, n: number, top: number, bottom: number): number =>
+  Math.max(0, Math.min(n - 1, Math.round(((bottom - y) / (bottom - top)) * (n - 1))));
+
+/** Every value of the trial is among those that the search may use. */
+export function isAllowed(trial: Trial, knobs: Knob[]): boolean {
+  return knobs.every((knob, i) => knob.on.includes(trial.values[i] ?? -1));
+}
+
+/** "i factor 16, j factor 32": what a trial chose. */
+export function chosen(trial: Trial, knobs: Knob[]): string[] {
+  return knobs.map((knob, i) => knob.values[trial.values[i] ?? -1] ?? "other");
+}
+
+export function ranked(trials: Trial[]): Measured[] {
+  return trials.filter(isMeasured).sort((a, b) => a.seconds - b.seconds || a.n - b.n);
+}
+
+/** Rank of each by `key`, smallest first, from 1; equal ones share the middle of their ranks. */
+export function ranks(values: number[]): number[] {
+  const order = values.map((_, i) => i).sort((a, b) => values[a]! - values[b]!);
+  const made = new Array<number>(values.length);
+  for (let start = 0; start < order.length; ) {
+    let end = start;
+    while (end + 1 < order.length && values[order[end + 1]!] === values[order[start]!]) end++;
+    for (let i = start; i <= end; i++) made[order[i]!] = (start + end) / 2 + 1;
+    start = end + 1;
+  }
+  return made;
+}
+
+/** What is said of a trial in one line. */
+export function told(trial: Trial): string {
+  return isMeasured(trial) ? `trial ${trial.n}: ${seconds(trial.seconds)}` : `trial ${trial.n}: ${trial.outcome}`;
+}

@@ -1,0 +1,137 @@
+// Every trial as a dot, the best so far as a line, failures as crosses on the axis.
+import { useMemo, useRef, useState } from "preact/hooks";
+import { seconds } from "../view/ui/format";
+import { useSession } from "./context";
+import { boxOf, CountAxis, isKey, Legend, TimeAxis, Tip, trialTable, Twin, useSize, type Box } from "./frame";
+import type { Trial, TuneState } from "./payload";
+import { countTicks, crosses, dots, isMeasured, logScale, nearest, reach, records, stairs, type Point, type Scale } from "./plot";
+
+interface Layout {
+  box: Box;
+  scale: Scale;
+  last: number;
+  x: (n: number) => number;
+  points: Point[]; // of all trials, in order
+}
+
+export function layout(trials: Trial[], now: TuneState, size: [number, number]): Layout {
+  const box = boxOf(size);
+  const times = trials.filter(isMeasured).map((t) => t.seconds);
+  if (now.now) times.push(now.now);
+  const scale = logScale(times.length ? times : [1e-3, 1e-1], box.bottom - 10, box.top);
+  const last = reach(trials.length, now.trials);
+  const x = (n: number) => box.left + 8 + ((n - 1) / (last - 1)) * (box.right - box.left - 16);
+  const points = trials.map((trial) => ({ x: x(trial.n), y: isMeasured(trial) ? scale(trial.seconds) : box.bottom, trial }));
+  return { box, scale, last, x, points };
+}
+
+export function Progress({ now }: { now: TuneState }) {
+  const { trials, look, looking } = useSession();
+  const box = useRef<HTMLDivElement>(null);
+  const size = useSize(box);
+  const all = trials.value;
+  const made = useMemo(() => layout(all, now, size), [all, size, now.now, now.trials]);
+  const [pointed, setPointed] = useState<{ n: number; aloud: boolean } | null>(null);
+  const find = (n: number | undefined) => made.points.find((p) => p.trial.n === n);
+  const point = find(pointed?.n);
+  const seen = find(looking.value?.n);
+  const under = (event: PointerEvent | MouseEvent) => {
+    const { left, top } = box.current!.getBoundingClientRect();
+    return nearest(made.points, event.clientX - left, event.clientY - top);
+  };
+  const heard = (event: KeyboardEvent) => {
+    const at = point ? made.points.indexOf(point) : all.length;
+    const keys: Record<string, number> = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: all.length - 1 };
+    if (!isKey(event) || !all.length) return;
+    if (event.key === "Enter" && point) void (isMeasured(point.trial) && look(point.trial));
+    else if (event.key in keys) setPointed({ n: all[Math.max(0, Math.min(keys[event.key]!, all.length - 1))]!.n, aloud: true });
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <>
+      <div
+        class="tvn-plot"
+        ref={box}
+        role="group"
+        tabIndex={0}
+        aria-label={said(all, now)}
+        onPointerMove={(e) => {
+          const p = under(e);
+          setPointed(p && { n: p.trial.n, aloud: false });
+        }}
+        onPointerLeave={() => setPointed(null)}
+        onBlur={() => setPointed(null)}
+        onClick={(e) => {
+          const trial = under(e)?.trial;
+          if (trial && isMeasured(trial)) void look(trial);
+        }}
+        onKeyDown={heard}
+      >
+        <svg width={size[0]} height={size[1]} aria-hidden="true">
+          <Marks made={made} now={now} />
+          {seen && <circle class="tvn-seen" cx={seen.x} cy={seen.y} r="7" />}
+          {point && <circle class="tvn-pointed" cx={point.x} cy={point.y} r="6" />}
+        </svg>
+        {point && <Tip point={point} knobs={now.knobs} width={size[0]} aloud={pointed!.aloud} />}
+        {!all.length && <p class="tvn-empty">{EMPTY[now.state] ?? "No trial yet."}</p>}
+      </div>
+      <Legend
+        marks={[
+          ["trial", "a trial"],
+          ...(all.some((t) => t.again) ? [["again", "from the file"] as [string, string]] : []),
+          ["best", "the best so far"],
+          ...(now.now ? [["now", "the schedule as it is"] as [string, string]] : []),
+          ["failed", "failed"],
+        ]}
+      />
+      <Twin table={() => trialTable(all, now.knobs)} />
+    </>
+  );
+}
+
+const EMPTY: Partial<Record<TuneState["state"], string>> = {
+  empty: "Open values of the steps at the left: then Start measures schedules with other values.",
+  ready: "Start measures one schedule after the other, in a process of its own.",
+  running: "The first trial is on its way.",
+}; // prettier-ignore
+
+function said(trials: Trial[], now: TuneState): string {
+  const failed = trials.filter((t) => !isMeasured(t)).length;
+  const best = now.best === null ? "" : `, best ${seconds(now.best)}`;
+  return `Times of ${trials.length} trials${best}, ${failed} failed. Arrow keys go from trial to trial, Enter looks at one.`;
+}
+
+/** All trials in a handful of paths: two thousand stay smooth. */
+function Marks({ made, now }: { made: Layout; now: TuneState }) {
+  const { box, scale, x, points, last } = made;
+  const paths = useMemo(() => {
+    const good = points.filter((p) => isMeasured(p.trial));
+    const best = records(points.map((p) => p.trial)).map((t) => ({ x: x(t.n), y: scale(t.seconds) }));
+    return {
+      own: dots(good.filter((p) => !p.trial.again)),
+      again: dots(good.filter((p) => p.trial.again)),
+      failed: crosses(points.filter((p) => !isMeasured(p.trial))),
+      best: stairs(best, points.at(-1)?.x ?? 0),
+    };
+  }, [made]);
+  return (
+    <>
+      <TimeAxis box={box} scale={scale} />
+      <CountAxis box={box} ticks={countTicks(last)} at={x} label="trials" />
+      {now.now && (
+        <g>
+          <path class="tvn-now" d={`M${box.left} ${scale(now.now)}H${box.right}`} />
+          <text class="tvn-now-text" x={box.right} y={scale(now.now) - 5} text-anchor="end">
+            now {seconds(now.now)}
+          </text>
+        </g>
+      )}
+      <path class="tvn-again" d={paths.again} />
+      <path class="tvn-hole" d={paths.again} />
+      <path class="tvn-trial" d={paths.own} />
+      <path class="tvn-best" d={paths.best} />
+      <path class="tvn-failed" d={paths.failed} />
+    </>
+  );
+}
