@@ -6,7 +6,7 @@ import { Chip } from "../view/ui/chip";
 import { gflops, plural, seconds, spread } from "../view/ui/format";
 import { useSession } from "./context";
 import type { Count, Knob, Trial, TuneState } from "./payload";
-import { chosen, ranked, type Measured } from "./plot";
+import { chosen, isMeasured, ranked, type Measured } from "./plot";
 import { Refused } from "./refused";
 
 const STEP = 12; // rows that one asks for at a time
@@ -53,7 +53,8 @@ function Looking({ trial, knobs, adopted }: { trial: Trial; knobs: Knob[]; adopt
   return (
     <div class="tvn-looking" role="group" aria-label={`Trial ${trial.n}`}>
       <p>
-        <b>Trial {trial.n}</b>: {seconds(trial.seconds)}. The tree and the code show its schedule.
+        <b>Trial {trial.n}</b>: {isMeasured(trial) ? seconds(trial.seconds) : `${trial.outcome}, ${trial.reason}`}. The tree and the
+        code show its schedule.
       </p>
       <p class="tvl-soft-text">{knobs.map((k, i) => `${k.label} ${chosen(trial, knobs)[i]}`).join(" · ")}</p>
       <p class="tvl-row">
@@ -62,7 +63,7 @@ function Looking({ trial, knobs, adopted }: { trial: Trial; knobs: Knob[]; adopt
           icon="check"
           kind="main"
           hint="The steps become those of this trial; one Undo takes it back"
-          off={adopted === trial.index && "adopted already"}
+          off={adopted === trial.index ? "adopted already" : !isMeasured(trial) && "it failed"}
           onClick={() => void adopt(trial)}
         />
         <Button label="Back to tuning" onClick={() => void look(null)} />
@@ -95,7 +96,9 @@ function Rows({ rows, now }: { rows: Measured[]; now: TuneState }) {
               <span class="tvl-hidden">rank</span>#
             </th>
             <th scope="col">time, measured</th>
-            <th scope="col">{now.knobs.length ? "values" : ""}</th>
+            <th scope="col" title={now.knobs.map((k) => k.label).join(", ")}>
+              values
+            </th>
             <th scope="col">
               <span class="tvl-hidden">what to do</span>
             </th>

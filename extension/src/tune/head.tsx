@@ -67,8 +67,8 @@ function Progress({ now }: { now: TuneState }) {
   const share = Math.max(trials ? done / trials : 0, limit ? elapsed / limit : 0);
   const words = [
     trials ? `${done} of ${plural(trials, "trial")}` : plural(done, "trial"),
-    limit ? `${seconds(elapsed)} of ${seconds(limit)}` : seconds(elapsed),
-    left !== null && state !== "done" && `about ${seconds(left)} left`,
+    limit ? `${whole(elapsed)} of ${seconds(limit)}` : whole(elapsed),
+    left !== null && state !== "done" && `about ${whole(left)} left`,
   ].filter(Boolean);
   return (
     <div class="tvn-progress">
@@ -77,6 +77,9 @@ function Progress({ now }: { now: TuneState }) {
     </div>
   );
 }
+
+/** Seconds that are looked at while they pass. */
+const whole = (value: number): string => seconds(Math.round(value));
 
 function Best({ now: { best, now } }: { now: TuneState }) {
   if (best === null && now === null) return null;

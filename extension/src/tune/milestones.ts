@@ -1,4 +1,5 @@
-// What is said aloud of a search: that it began, a new best (not each: at most one in five seconds), how it ended.
+// What is said aloud of a search: that it began, a new best (not each: at most one in five seconds), that it was paused.
+// How it ended the kernel says by itself, since it does so with the drawer closed too.
 import { plural, seconds, times } from "../view/ui/format";
 import type { TuneState } from "./payload";
 
@@ -27,9 +28,7 @@ export function milestones(say: (text: string) => void, clock: () => number = ()
 
 function changed(state: TuneState): string {
   if (state.state === "running") return "Tuning.";
-  if (state.state === "paused") return `Paused after ${plural(state.done, "trial")}.`;
-  if (state.state !== "done") return "";
-  return `Tuning is over: ${plural(state.done, "trial")}, best ${seconds(state.best)}${faster(state)}.`;
+  return state.state === "paused" ? `Paused after ${plural(state.done, "trial")}.` : "";
 }
 
 const faster = ({ best, now }: TuneState): string => (best && now ? `, ${times(now / best)} the speed of now` : "");

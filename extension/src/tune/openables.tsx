@@ -59,7 +59,7 @@ function Open({ one, fixed }: { one: Openable; fixed: boolean }) {
           onChange={() => void tell(open ? "close" : "open", { step, param }, "knobs")}
         />
         <span>{label}</span>
-        <code>{now}</code>
+        <code title={now}>{now}</code>
         {!why && <small>{plural(count, "value")}</small>}
       </label>
       {why && <small>{why}</small>}

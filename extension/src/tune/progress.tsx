@@ -43,7 +43,7 @@ export function Progress({ now }: { now: TuneState }) {
     const at = point ? made.points.indexOf(point) : all.length;
     const keys: Record<string, number> = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: all.length - 1 };
     if (!isKey(event) || !all.length) return;
-    if (event.key === "Enter" && point) void (isMeasured(point.trial) && look(point.trial));
+    if (event.key === "Enter" && point) void look(point.trial);
     else if (event.key in keys) setPointed({ n: all[Math.max(0, Math.min(keys[event.key]!, all.length - 1))]!.n, aloud: true });
     else return;
     event.preventDefault();
@@ -64,7 +64,7 @@ export function Progress({ now }: { now: TuneState }) {
         onBlur={() => setPointed(null)}
         onClick={(e) => {
           const trial = under(e)?.trial;
-          if (trial && isMeasured(trial)) void look(trial);
+          if (trial) void look(trial);
         }}
         onKeyDown={heard}
       >

@@ -110,8 +110,10 @@ export function makeSession(store: Store): Session {
       const { data, card } = await ask("trial", { index: trial.index });
       if (session.looking.value !== trial) return; // another one since
       if (card) session.refused.value = { where: "board", card };
-      mine = store.preview.value = data as Preview | null;
-      if (!data) return void (session.looking.value = null);
+      const preview = data as Preview | null;
+      if (preview?.card) session.refused.value = { where: "board", card: preview.card };
+      if (!preview || preview.sign === "x") return void (session.looking.value = null);
+      mine = store.preview.value = preview;
       store.said.value = `Looking at trial ${trial.n}.`;
     },
     async adopt(trial) {

@@ -16,7 +16,10 @@ export function Tune({ root }: { root: HTMLElement }) {
   const now = state.value;
   const looks = looking.value !== null;
   // The drawer makes room for the tree and the code while they show a trial.
-  useEffect(() => void root.toggleAttribute("data-looking", looks), [looks]);
+  useEffect(() => {
+    root.toggleAttribute("data-looking", looks);
+    root.closest(".tvl-drawer-body")?.scrollTo?.(0, 0);
+  }, [looks]);
   if (!now)
     return lost.value ? (
       <p class="tvl-lead tvl-soft-text">The kernel does not answer. The drawer goes on by itself when it does.</p>
