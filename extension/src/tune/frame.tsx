@@ -111,14 +111,11 @@ export function Tip({ point: { x, y, trial }, knobs, width, aloud }: TipProps) {
       ) : (
         <span>{trial.reason}</span>
       )}
-      <dl>
-        {knobs.map((knob, i) => (
-          <div key={knob.id}>
-            <dt>{knob.label}</dt>
-            <dd>{values[i]}</dd>
-          </div>
-        ))}
-      </dl>
+      {knobs.map((knob, i) => (
+        <span key={knob.id} class="tvn-tip-value">
+          <small>{knob.label}</small> <b>{values[i]}</b>
+        </span>
+      ))}
     </div>
   );
 }

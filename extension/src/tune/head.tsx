@@ -84,17 +84,16 @@ const whole = (value: number): string => seconds(Math.round(value));
 function Best({ now: { best, now } }: { now: TuneState }) {
   if (best === null && now === null) return null;
   return (
-    <dl class="tvn-best">
+    <div class="tvn-best">
       {best !== null && <Fact name="best" value={seconds(best)} />}
       {now !== null && <Fact name="now" value={seconds(now)} />}
       {best !== null && now !== null && <Fact name="speed-up" value={times(now / best)} strong />}
-    </dl>
+    </div>
   );
 }
 
 const Fact = ({ name, value, strong }: { name: string; value: string; strong?: boolean }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd class={strong ? "tvn-strong" : ""}>{value}</dd>
-  </div>
+  <span>
+    <small>{name}</small> <b class={strong ? "tvn-strong" : ""}>{value}</b>
+  </span>
 );

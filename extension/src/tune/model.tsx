@@ -5,6 +5,8 @@ import { boxOf, CountAxis, isKey, Tip, Twin, useSize } from "./frame";
 import type { Trial, TuneState } from "./payload";
 import { countTicks, dots, isMeasured, line, nearest, ranks, type Measured, type Point } from "./plot";
 
+const FEW = 12; // trials: their order may be chance
+
 interface Ranked {
   trial: Measured;
   measured: number;
@@ -30,7 +32,7 @@ export function Model({ now }: { now: TuneState }) {
           <p class="tvn-note">
             Predicted against measured rank{rho !== undefined && (
               <>
-                : rho <b>{rho.toFixed(2)}</b>, {believed(rho)}
+                : rho <b>{rho.toFixed(2)}</b>, {all.length < FEW ? "of too few trials to judge it" : believed(rho)}
               </>
             )}
           </p>

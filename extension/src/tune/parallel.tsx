@@ -24,15 +24,14 @@ export function Parallel({ now }: { now: TuneState }) {
     () => logScale(good.length ? good.map((t) => t.seconds) : [1e-3, 1e-1], box.top, box.bottom),
     [good, box.top, box.bottom],
   );
+  const axes = useMemo(() => knobs.map((knob, i) => <Axis key={knob.id} knob={knob} x={x(i)} box={box} />), [knobs, width, height]);
   return (
     <>
       <div class="tvn-plot tvn-across" ref={frame}>
         {knobs.length ? (
           <svg width={width} height={height} role="group" aria-label="The values of each trial, and its time">
             <Lines trials={good} knobs={knobs} box={box} x={x} scale={scale} />
-            {knobs.map((knob, i) => (
-              <Axis key={knob.id} knob={knob} x={x(i)} box={box} />
-            ))}
+            {axes}
             <Times x={x(knobs.length)} box={box} scale={scale} />
           </svg>
         ) : (

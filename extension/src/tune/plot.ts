@@ -28,14 +28,22 @@ export function logScale(values: number[], from: number, to: number): Scale {
   return Object.assign(scale, { ticks: thinned(logTicks(low, high), scale, 22) });
 }
 
-/** 1, 2 and 5 of each decade within; where that is fewer than two, both ends. */
+/** 1, 2 and 5 of each decade within; where these are few, even steps. */
 export function logTicks(low: number, high: number): number[] {
   const first = Math.floor(Math.log10(low));
   const last = Math.ceil(Math.log10(high));
   const all: number[] = [];
   for (let d = first; d <= last; d++) for (const m of [1, 2, 5]) all.push(Number(`${m}e${d}`));
   const inside = all.filter((v) => v >= low && v <= high);
-  return inside.length > 1 ? inside : [low * 1.12, high / 1.12].map((v) => Number(v.toPrecision(2)));
+  if (inside.length > 2) return inside;
+  const step = evenStep((high - low) / 3);
+  return Array.from({ length: 12 }, (_, i) => Number(((Math.ceil(low / step) + i) * step).toPrecision(4))).filter((v) => v <= high);
+}
+
+/** The next of 1, 2, 5, 10 ... that is not below. */
+function evenStep(least: number): number {
+  const ten = 10 ** Math.floor(Math.log10(least));
+  return [1, 2, 5].map((m) => m * ten).find((s) => s >= least) ?? 10 * ten;
 }
 
 /** Of places, those that stand at least `room` pixels apart. */
@@ -56,9 +64,7 @@ export function reach(count: number, budget: number | null): number {
 }
 
 export function countTicks(n: number): number[] {
-  const rough = n / 5;
-  const ten = 10 ** Math.floor(Math.log10(Math.max(1, rough)));
-  const step = [1, 2, 5, 10].map((m) => m * ten).find((s) => s >= rough) ?? ten;
+  const step = evenStep(Math.max(1, n / 5));
   return [1, ...Array.from({ length: Math.floor(n / step) }, (_, i) => (i + 1) * step).filter((v) => v > step / 2 && v > 1)];
 }
 

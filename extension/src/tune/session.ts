@@ -2,6 +2,7 @@
 import type { Card, Preview, Reply } from "../view/payload";
 import { signal, type Signal } from "../view/signals";
 import type { Store } from "../view/store";
+import { equal } from "../view/ui/values";
 import { milestones } from "./milestones";
 import type { Asked, Trial, TuneState, Update } from "./payload";
 
@@ -40,6 +41,11 @@ export function makeSession(store: Store): Session {
   let again = false; // asked for while a question was on its way
   let stopped = false;
   let mine: Preview | null = null;
+  let unescape: (() => void) | null = null;
+  const release = () => {
+    unescape?.();
+    unescape = null;
+  };
   const page = document;
   const heard = milestones((text) => (store.said.value = text));
   const ask = (what: Asked["what"], values: Asked["values"] = {}) => store.ask({ kind: "tune", what, values });
@@ -53,7 +59,9 @@ export function makeSession(store: Store): Session {
     const had = session.trials.value;
     if (trials.length || since < had.length) session.trials.value = [...had.slice(0, since), ...trials];
     if (!state) return;
-    session.state.value = state;
+    // The same knobs are the same object: what draws hundreds of values need not do so four times a second.
+    const before = session.state.value?.knobs;
+    session.state.value = before && equal(before, state.knobs) ? { ...state, knobs: before } : state;
     heard(state);
   }
 
@@ -103,16 +111,21 @@ export function makeSession(store: Store): Session {
       return ok;
     },
     async look(trial) {
+      release();
       mine = store.preview.value = null;
       session.looking.value = trial;
       if (!trial) return;
+      unescape = store.keys.onEscape(() => void session.look(null));
       session.refused.value = null;
       const { data, card } = await ask("trial", { index: trial.index });
       if (session.looking.value !== trial) return; // another one since
       if (card) session.refused.value = { where: "board", card };
       const preview = data as Preview | null;
       if (preview?.card) session.refused.value = { where: "board", card: preview.card };
-      if (!preview || preview.sign === "x") return void (session.looking.value = null);
+      if (!preview || preview.sign === "x") {
+        release();
+        return void (session.looking.value = null);
+      }
       mine = store.preview.value = preview;
       store.said.value = `Looking at trial ${trial.n}.`;
     },
@@ -123,11 +136,14 @@ export function makeSession(store: Store): Session {
       stopped = true;
       clearTimeout(timer);
       page.removeEventListener("visibilitychange", seen);
+      unheard();
+      release();
       if (mine) store.preview.value = null;
     },
   };
   const seen = () => void poll();
   page.addEventListener("visibilitychange", seen);
+  const unheard = store.host.on("history", seen); // other steps: other values to open
   seen();
   return session;
 }

@@ -1,12 +1,13 @@
 // @vitest-environment jsdom
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { card } from "../view/testing/host";
-import { fakeHost } from "../view/testing/kernel";
+import { fakeHost, type FakeHost } from "../view/testing/kernel";
 import { makeStore, type Store } from "../view/store";
 import { open } from "./open";
 import { fakeTuner, PREVIEW, tuneState, type FakeTuner } from "./testing/kernel";
 
 let kernel: FakeTuner;
+let host: FakeHost;
 let store: Store;
 let box: HTMLElement;
 let stops: (() => void)[] = [];
@@ -28,7 +29,8 @@ afterEach(() => {
 /** The drawer's module on a kernel that tunes in play. */
 async function tune(of: FakeTuner = fakeTuner()): Promise<void> {
   kernel = of;
-  const made = makeStore(fakeHost({ tune: (request) => kernel.answer(request) }));
+  host = fakeHost({ tune: (request) => kernel.answer(request) });
+  const made = makeStore(host);
   store = made.store;
   box = document.createElement("div");
   document.body.append(box);
@@ -199,6 +201,42 @@ it("looking at a trial shows its schedule in the lab, until one is back or adopt
   expect(last("adopt")).toEqual({ index: best.index });
   expect([store.preview.value, box.querySelector("[data-looking]")]).toEqual([null, null]);
   expect(box.querySelector(".tvl-tone-accent")!.textContent).toBe("adopted");
+});
+
+it("Esc goes back from a trial, and then is the drawer's again", async () => {
+  await tune(fakeTuner({ state: "paused" }));
+  kernel.measure(20);
+  await pass(3000);
+  const closed = vi.fn();
+  store.keys.onEscape(closed);
+  const escape = () => store.keys.handle(new KeyboardEvent("keydown", { key: "Escape" }), box);
+  await click(button("Look"));
+  await click(button("Look"));
+  escape();
+  await pass(50);
+  expect([closed.mock.calls.length, box.querySelector("[data-looking]")]).toEqual([0, null]);
+  escape();
+  expect(closed).toHaveBeenCalledTimes(1);
+});
+
+it("a trial whose schedule cannot be shown says why", async () => {
+  await tune(fakeTuner({ state: "paused" }));
+  kernel.measure(20);
+  await pass(3000);
+  const { ask } = store;
+  const preview = { ...PREVIEW, sign: "x", card: card("the factor is too large") };
+  store.ask = async (request) => (request.what === "trial" ? { re: 1, ok: true, data: preview, card: null } : ask(request));
+  await click(button("Look"));
+  expect(box.querySelector(".tvn-right .tvl-card")!.textContent).toContain("the factor is too large");
+  expect([store.preview.value, box.querySelector("[data-looking]")]).toEqual([null, null]);
+});
+
+it("an act elsewhere in the lab is seen at once", async () => {
+  await tune();
+  const before = states().length;
+  host.set("history", { ...host.get("history"), cursor: 1 });
+  await pass(20);
+  expect(states()).toHaveLength(before + 1);
 });
 
 it("arrows go from trial to trial in the plot, and Enter looks", async () => {

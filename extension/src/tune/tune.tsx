@@ -1,5 +1,5 @@
 // Tuning: what may vary at the left, how it goes in the middle, the best at the right.
-import { useEffect } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { CardView } from "../view/ui/card";
 import { Spinner } from "../view/ui/spinner";
 import { Board } from "./board";
@@ -20,6 +20,7 @@ export function Tune({ root }: { root: HTMLElement }) {
     root.toggleAttribute("data-looking", looks);
     root.closest(".tvl-drawer-body")?.scrollTo?.(0, 0);
   }, [looks]);
+  const knobs = useMemo(() => now && <Knobs knobs={now.knobs} size={now.size} />, [now?.knobs, now?.size]);
   if (!now)
     return lost.value ? (
       <p class="tvl-lead tvl-soft-text">The kernel does not answer. The drawer goes on by itself when it does.</p>
@@ -39,7 +40,7 @@ export function Tune({ root }: { root: HTMLElement }) {
             <Openables now={now} />
             <Refused at="knobs" />
             <Settings now={now} />
-            <Knobs knobs={now.knobs} size={now.size} />
+            {knobs}
           </section>
         )}
         <section class="tvn-middle" aria-label="How it goes">
