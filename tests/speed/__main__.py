@@ -1,4 +1,4 @@
-"""`python -m tests.speed [rows...] [--rounds 21]`: shows these rows, or all, and puts them into BENCHMARKS.md."""
+"""`python -m tests.speed [rows...] [--rounds 21] [--seconds 60]`: shows these rows or all; they go to BENCHMARKS.md."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.speed", description=__doc__)
     parser.add_argument("rows", nargs="*", help=f"of {', '.join(rows.names())}; all of them when none is named")
     parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument("--seconds", type=float, default=60.0, help="of each tuning, ours and the peer's")
     options = parser.parse_args(argv)
     unknown = set(options.rows) - set(rows.names())
     if unknown:
@@ -24,7 +25,7 @@ def main(argv: list[str]) -> int:
         os.execve(sys.executable, [sys.executable, "-m", "tests.speed", *argv], clean_environment())
     machine = describe()
     print("\n".join(f"{k}: {v}" for k, v in machine.items()), f"load: {os.getloadavg()[0]:.1f}", sep="\n", flush=True)
-    bench = Bench(machine, options.rounds, lambda text: print(text, flush=True))
+    bench = Bench(machine, options.rounds, lambda text: print(text, flush=True), options.seconds)
     try:
         done = [measure(bench, name) for name in options.rows or rows.names()]
     finally:

@@ -54,10 +54,12 @@ class Row:
 
 
 class Bench:
-    """Peers are started when a row first asks, and stay for the next."""
+    """Peers are started when a row first asks, and stay for the next. `seconds`: of each tuning."""
 
-    def __init__(self, machine: Mapping[str, Any], rounds: int, say: Callable[[str], None]) -> None:
-        self.machine, self.rounds, self.say = machine, rounds, say
+    def __init__(
+        self, machine: Mapping[str, Any], rounds: int, say: Callable[[str], None], seconds: float = 60.0
+    ) -> None:
+        self.machine, self.rounds, self.say, self.seconds = machine, rounds, say, seconds
         self.peers: dict[str, Peer] = {}
         self.missing: dict[str, str] = {}
 

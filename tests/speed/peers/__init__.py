@@ -55,12 +55,12 @@ class Peer:
         return reply
 
     def prepare(self, key: str, inputs: Sequence[Any] = (), **request: Any) -> Any:
-        """Run it once on these arrays; its result, if there were any."""
+        """Run it once on these arrays; its result, if there were any. `said`: what it told beside that."""
         files = [str(Path(self.folder.name) / f"{i}.npy") for i in range(len(inputs))]
         for path, array in zip(files, inputs):
             np.save(path, array)
         output = str(Path(self.folder.name) / "out.npy") if inputs else ""
-        self.ask(prepare=key, inputs=files, output=output, **request)
+        self.said = self.ask(prepare=key, inputs=files, output=output, **request)
         return np.load(output) if inputs else None
 
     def timer(self, key: str) -> Timer:

@@ -1,6 +1,6 @@
 """A peer answers line by line on its standard input and output, in JSON:
 
-    {"prepare": key, "inputs": [files], "output": file, ...}  ->  {}          runs it once, writes its result
+    {"prepare": key, "inputs": [files], "output": file, ...}  ->  {...}       runs it once, writes its result; facts
     {"time": key, "n": 5}  ->  {"seconds": ..., "cpu": ...}                   of n runs together
 
 This file and its neighbours run in the peer's own environment, where there is no tvmlab.
@@ -17,7 +17,7 @@ os.dup2(2, 1)  # what libraries print from now on goes elsewhere
 
 
 def serve(prepare):
-    """`prepare(request, arrays)` gives (call, fetch): what is timed, and what gives its result as an array."""
+    """`prepare(request, arrays)` gives (call, fetch): what is timed, what gives its result as an array; and facts."""
     import numpy as np
 
     calls = {}
@@ -29,12 +29,12 @@ def serve(prepare):
             for _ in range(request["n"]):
                 call()
             return {"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu}
-        call, fetch = prepare(request, [np.load(path) for path in request["inputs"]])
+        call, fetch, *facts = prepare(request, [np.load(path) for path in request["inputs"]])
         calls[request["prepare"]] = call
         call()
         if request.get("output"):
             np.save(request["output"], fetch())
-        return {}
+        return facts[0] if facts else {}
 
     for line in sys.stdin:
         try:

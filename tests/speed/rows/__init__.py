@@ -15,6 +15,7 @@ ORDER = (
     "memory",
     "threads",
     "tuning",
+    "tuned",
     "gpu",
     "lab",
     "lab_kernel",

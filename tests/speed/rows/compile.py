@@ -30,7 +30,7 @@ def run(bench: Bench, row: Row) -> None:
     row.heads = ("what", "ms: median [quartiles]", "TVM's time / ours")
     cpu = jit.settings(Target("llvm")).cpu
     timed = {name: timer(lambda make=make: build(*make(), "llvm")) for name, make in kernels().items()}
-    peer = bench.prepared("tvm", "build", (), None, what="build", size=1024, cpu=cpu)
+    peer = bench.prepared("tvm", "build", (), None, what="build", shape=dict.fromkeys("mnk", 1024), cpu=cpu)
     times = bench.measure(row, "compile", {**timed, **peer}, block=0.01)
     for name in timed:
         against = str(ratio(times, name, "tvm")) if peer else "-"

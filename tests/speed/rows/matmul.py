@@ -52,7 +52,7 @@ def measured(bench: Bench, row: Row, name: str, shape: dict[str, Any]) -> dict[s
         contestants[target] = timer(module, a, b, c)
     if name in SQUARE:
         cpu = jit.settings(Target("llvm")).cpu
-        contestants |= bench.prepared("tvm", name, [a, b], expected, what="run", size=shape["m"], cpu=cpu)
+        contestants |= bench.prepared("tvm", name, [a, b], expected, what="run", shape=shape, cpu=cpu)
     times = bench.measure(row, name, contestants)
     flops = 2 * shape["m"] * shape["n"] * shape["k"] * max(1, shape.get("batch", 0))
     ratios = {target: ratio(times, target, "numpy") for target in TARGETS}
