@@ -11,6 +11,7 @@ __getattr__, __dir__ = lazy(
     {
         "Server": f"{_HERE}.server",
         "connect": f"{_HERE}.client",
+        "board_server": f"{_HERE}.board",
         "RPCSession": f"{_HERE}.client:Session",
         **dict.fromkeys(("RPCError", "SessionLost"), f"{_HERE}.protocol"),
         **dict.fromkeys(("RemoteArray", "RemoteDevice", "RemoteModule"), f"{_HERE}.remote"),

@@ -148,6 +148,7 @@ def test_a_session_that_only_waits_ends_at_its_time_too(place):
 
 def test_the_client_gone_in_the_middle_of_a_call(place):
     """The process that loops ends with it: another session is not slowed down for ever."""
+    assert place.children() == 0
     remote = place.connect()
     f = load(remote, place.bad("spin"))
     a = nd.array(floats(4), remote.cpu())

@@ -100,6 +100,8 @@ def card_of(name: str, text: str | bytes) -> Card:
             raise LoadError("card-format", f"{name} is of format {data['tvmlab']}, this version reads {FORMAT}")
         signature, target = Signature.from_json(data["signature"]), Target(**data["target"])
         return Card(signature, target, str(data["symbol"]), bool(data["status"]), tuple(data["numbers"]))
+    except LoadError:
+        raise
     except (ValueError, KeyError, TypeError) as e:
         raise LoadError("bad-card", f"{name} does not describe an exported program: {e}") from e
 

@@ -1,0 +1,101 @@
+/* How the server is lent by a tracker: it offers itself to one client at a time, and again when that one is done. */
+#include "board.h"
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+enum { AGAIN = 2000, AWAITED = 15000, TRACKER_LIMIT = 4096 }; /* milliseconds; bytes of a frame */
+static struct wire tracker = {-1, 0, NULL, NULL, 0};
+static char ticket[2 * 16 + 1];
+static int taken, was_visited; /* given to somebody; who has come */
+static int64_t due;
+
+int offer_fd(void) { return tracker.fd; }
+int64_t offer_due(void) { return due; }
+const char *offer_ticket(void) { return ticket; }
+
+void offer_close(void) {
+  if (tracker.fd >= 0) close(tracker.fd);
+  free(tracker.in);
+  free(tracker.out);
+  tracker = (struct wire){-1, 0, NULL, NULL, 0};
+}
+
+static void drop(void) {
+  offer_close();
+  taken = 0;
+  due = now_ms() + AGAIN;
+}
+
+void offer_hear(void) {
+  struct body b;
+  int kind;
+  if (wire_receive(&tracker, &kind, &b, 1000) || (kind != TAKEN && kind != OK)) {
+    drop();
+  } else if (kind == TAKEN) {
+    taken = 1;
+    was_visited = 0;
+    due = now_ms() + AWAITED;
+  }
+}
+
+static int reach(const struct settings *settings) {
+  struct addrinfo hints = {0}, *found = NULL;
+  struct timeval limit = {5, 0};
+  hints.ai_socktype = SOCK_STREAM;
+  if (getaddrinfo(settings->tracker_host, settings->tracker_port, &hints, &found)) return -1;
+  int fd = -1;
+  for (struct addrinfo *a = found; a && fd < 0; a = a->ai_next) {
+    fd = socket(a->ai_family, a->ai_socktype, a->ai_protocol);
+    if (fd < 0) continue;
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit); /* of connect, too */
+    if (!connect(fd, a->ai_addr, a->ai_addrlen)) break;
+    close(fd);
+    fd = -1;
+  }
+  freeaddrinfo(found);
+  if (fd < 0 || wire_open(&tracker, fd, TRACKER_LIMIT)) return -1;
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  return wire_greet(&tracker, settings->secret);
+}
+
+static void offer(const struct settings *settings) {
+  uint8_t raw[16];
+  char machine[TEXT];
+  taken = was_visited = 0;
+  if (random_bytes(raw, sizeof raw) || (tracker.fd < 0 && reach(settings))) {
+    drop();
+    return;
+  }
+  for (int i = 0; i < 16; ++i) snprintf(ticket + 2 * i, 3, "%02x", raw[i]);
+  machine_text(machine, sizeof machine);
+  put_text(&tracker, settings->key);
+  put(&tracker, (uint64_t)settings->port, 2);
+  put_text(&tracker, settings->address);
+  put_text(&tracker, ticket);
+  put_text(&tracker, machine);
+  due = INT64_MAX;
+  if (wire_send(&tracker, PUT)) drop();
+}
+
+void offer_keep(const struct settings *settings, int visited) {
+  if (visited) {
+    was_visited = 1;
+    due = INT64_MAX;
+    return;
+  }
+  int gone = taken && (was_visited || now_ms() >= due);
+  if (gone || (tracker.fd < 0 && now_ms() >= due)) offer(settings);
+}
+
+void machine_text(char *out, size_t room) {
+  struct utsname u;
+  long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  if (uname(&u)) snprintf(out, room, "%s", architecture());
+  else snprintf(out, room, "%s, %ld threads, %s %s", u.nodename, processors, u.sysname, architecture());
+}
