@@ -11,6 +11,9 @@ __getattr__, __dir__ = lazy(
     {
         "Server": f"{_HERE}.server",
         "connect": f"{_HERE}.client",
+        "Tracker": f"{_HERE}.tracker",
+        **dict.fromkeys(("connect_tracker", "TrackerSession"), f"{_HERE}.tracked"),
+        "LocalSession": f"{_HERE}.local",
         "board_server": f"{_HERE}.board",
         "RPCSession": f"{_HERE}.client:Session",
         **dict.fromkeys(("RPCError", "SessionLost"), f"{_HERE}.protocol"),

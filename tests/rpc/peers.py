@@ -15,7 +15,6 @@ import numpy as np
 
 import tvmlab as tvm
 from tvmlab import te
-from tvmlab.contrib import cc
 from tvmlab.runtime.load import write_card
 from tvmlab.runtime.rpc.protocol import HEAD, Kind, Writer
 from tvmlab.runtime.rpc.wire import Wire
@@ -86,8 +85,7 @@ class Place:
         c = te.compute((n, n), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
         s = te.create_schedule(c.op)
         s[c].parallel(c.op.axis[0])
-        tvm.build(s, [a, b, c], self.target, name="mm").export(path.with_suffix(".o"))
-        cc.create_shared(path, path.with_suffix(".o"), cc=self.cc)
+        tvm.build(s, [a, b, c], self.target, name="mm").export(path)
         return path
 
     def bad(self, symbol: str) -> str:

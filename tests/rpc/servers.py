@@ -49,11 +49,12 @@ def started(kind: str, folder: Path) -> Iterator[Place]:
 @contextmanager
 def board(folder: Path, command: list[str], cc: str, *more: str) -> Iterator[tuple[int, int]]:
     """The server in C, compiled and running: its port and its process."""
-    program = folder / f"server-{cc}"
+    program = folder.parent / f"server-{cc}"  # for all tests of this run
     if not program.exists():
         rpc.board_server(program, cc, ["-Wall", "-Wextra", "-Wpedantic", "-Werror"])
     words = [*command, program, "--port", "0", "--key", "kind", "--memory", str(MEMORY), "--limit", str(LIMIT), *more]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env={**os.environ, "TVMLAB_RPC_SECRET": SECRET})
+    env = {**os.environ, "TVMLAB_RPC_SECRET": SECRET}
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=env)
     try:
         assert process.stdout is not None
         yield int(process.stdout.readline().rpartition(":")[2]), process.pid

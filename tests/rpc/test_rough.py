@@ -29,6 +29,11 @@ def lost(call):
     return e.value.rule, e.value.message
 
 
+def connection(port):
+    """Not even greeted."""
+    return Wire(socket.create_connection(("127.0.0.1", port), timeout=10))
+
+
 def test_a_wrong_secret(place):
     for secret, words in (("wrong", "not the one that it has"), ("", "it asks for a secret")):
         said = refused(rpc.RPCError, lambda: rpc.connect("127.0.0.1", place.port, secret=secret))  # noqa: B023
@@ -39,22 +44,18 @@ def test_a_proof_heard_from_another_connection_is_worth_nothing(place):
     """The server's own nonce and proof, sent back to it."""
     a = place.raw()
     a.close()
-    wire = rpc_wire(place)
+    wire = connection(place.port)
     wire.sock.sendall(b"TVMLAB\x01\x00" + bytes(32))
     theirs = wire._greeting()
     wire.sock.sendall(theirs)
     assert wire._exactly(1) == b"\x00" and wire.sock.recv(1) == b""
 
 
-def rpc_wire(place):
-    return Wire(socket.create_connection(("127.0.0.1", place.port), timeout=10))
-
-
 @pytest.mark.parametrize(
     "data", [b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 4, b"\xff" * 500, b"TVMLAB\x63\x00" + bytes(64), b""]
 )
 def test_garbage_instead_of_a_greeting(place, data):
-    wire = rpc_wire(place)
+    wire = connection(place.port)
     wire.sock.sendall(data)
     wire.sock.shutdown(1)
     with contextlib.suppress(ConnectionResetError):

@@ -34,9 +34,10 @@ def halves_as_bits(function: Callable[..., Any], dtypes: Sequence[str | None]) -
     return call
 
 
-def compiler() -> str | None:
-    """The C compiler of this machine, if there is one."""
-    return shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+def compiler(triple: str = "") -> str | None:
+    """The C compiler here that makes programs for this machine, or for another one's triple, if there is one."""
+    names = [f"{triple}-gcc"] if triple else ["cc", "gcc", "clang"]
+    return next((found for name in names if (found := shutil.which(name))), None)
 
 
 def link_shared(linker: str, piece: Path, library: Path) -> str:

@@ -68,9 +68,10 @@ def standalone_text(program: Program, target: Target) -> str:
 
 
 def link_library(code: bytes, path: Path, made: jit.Settings) -> None:
-    linker = cabi.compiler()
-    if linker is None or not made.native:
-        why = "there is no C compiler here to link it" if linker is None else f"it is for {made.triple}"
+    linker = cabi.compiler("" if made.native else made.triple)
+    if linker is None:
+        other = f"it is for {made.triple}, and there is no {made.triple}-gcc here to link it"
+        why = "there is no C compiler here to link it" if made.native else other
         raise BuildError(
             "no-linker",
             f"cannot make the shared library {path.name}: {why}",

@@ -149,10 +149,10 @@ static void visit_farewell(struct visit *v, int status) {
   files_clear(v->folder);
 }
 
-static void reap(void) {
+static void reap(int how) { /* WNOHANG, or 0: wait for all */
   for (int i = 0; i < count;) {
     int status;
-    if (waitpid(visits[i].pid, &status, over ? 0 : WNOHANG) <= 0) {
+    if (waitpid(visits[i].pid, &status, how) <= 0) {
       ++i;
       continue;
     }
@@ -195,7 +195,7 @@ static void turn(void) {
   for (int i = 0; i < count; ++i)
     if (now_ms() > deadline(visits + i))
       visit_end(visits + i, "timeout", "the session took longer than its session_timeout, and was ended");
-  reap();
+  reap(WNOHANG);
   for (int i = 0; i < count; ++i) visited |= visits[i].shared->open;
   if (settings.tracker_host[0]) offer_keep(&settings, visited);
 }
@@ -289,6 +289,6 @@ int main(int argc, char **argv) {
   fflush(stdout);
   while (!over) turn();
   for (int i = 0; i < count; ++i) visit_end(visits + i, "closed", "the server was stopped");
-  reap();
+  reap(0);
   return 0;
 }
