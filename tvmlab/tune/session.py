@@ -23,6 +23,7 @@ from ..runtime import host
 from . import finish
 from . import records as recording
 from . import search as searches
+from .ahead import Ahead, Point
 from .candidate import Candidate, Refused, candidate
 from .clock import Clock
 from .measure import Measured, Measurer, Setup
@@ -35,6 +36,7 @@ OnTrial = Callable[[Record], Any]
 USUAL_TRIALS = 64
 GRACE = 0.15  # seconds that a trial which runs may go on after a pause or a stop
 REFUSALS = 1000  # points in a row that gave nothing to measure, after which a session gives up
+EARLY = 8  # points of a batch while few are known: a search that learns is told sooner
 LOST = 3  # trials in a row for which there was no process, after which it does too
 NAMELESS = object()  # in the place of a part of the space, where the search has none that it can be given
 BY_NAME = 'give it by name: search="annealing"'
@@ -77,6 +79,7 @@ class Session:
         self.notes: list[str] = []
         self.flop = self._flop()
         self.drift = Drift()
+        self._steadied: Candidate | None = None  # the one that is timed for it
         self.retimed: list[Record] = []
         self._known: dict[int, Record] = {}
         self._keys: dict[str, Record] = {}  # by fingerprint: what need not be measured again
@@ -235,22 +238,15 @@ class Session:
         runners = [threading.Thread(target=self._runner, args=(k,), daemon=True) for k in range(count)]
         for t in runners:
             t.start()
+        ahead = Ahead(self._searching, self._made)
         try:
-            while not self._over():
-                asked = self._searching().propose(self._wanted())
-                if not asked and isinstance(self._part, PartOf):
-                    continue
-                if not asked:
-                    left = " that is left" if isinstance(self.search, Within) else ""
-                    tried = f"every point of the space{left} has been tried"
-                    self.notes.append(tried if self.records else "the space has no points")
-                    break
-                self.search.tell(self._batch(asked))
+            self._propose_and_measure(ahead)
             if self._refusals >= REFUSALS:
                 common = self.discarded.most_common(1)
                 why = f", most often: {common[0][0]}" if common else ": the search proposes what is known"
                 self.notes.append(f"given up: {self._refusals} points in a row gave nothing to measure{why}")
         finally:
+            ahead.close(wait=not self._ended)
             for _ in runners:
                 self._todo.put(None)
             for t in runners:
@@ -269,8 +265,36 @@ class Session:
             self.search.tell([(i, r.score) for i, r in sorted(self._known.items())])
         return self.search
 
-    def _wanted(self) -> int:
-        return self.batch if self.trials is None else max(1, min(self.batch, self.trials - self._done))
+    def _propose_and_measure(self, ahead: Ahead) -> None:
+        while not self._over():
+            if not ahead.asked:
+                ahead.ask(self._wanted())
+            asked = ahead.take(self._over)
+            if asked is None:
+                break
+            if self._stale(ahead.by):
+                continue
+            if not asked:
+                left = " that is left" if isinstance(self.search, Within) else ""
+                tried = f"every point of the space{left} has been tried"
+                self.notes.append(tried if self.records else "the space has no points")
+                break
+            by = ahead.by
+            if more := self._wanted(len(asked)):
+                ahead.ask(more)
+            ahead.tell(self._batch(asked, by))
+
+    def _stale(self, by: Any) -> bool:
+        """Has another part of the space been asked for than the one that this search proposes?"""
+        return isinstance(self._part, PartOf) or self.search is not by
+
+    def _made(self, index: int) -> Candidate | Refused | None:
+        return None if index in self._known else candidate(self.task, index, self.target)
+
+    def _wanted(self, out: int = 0) -> int:
+        """Points of the next batch, when so many are being measured."""
+        batch = min(self.batch, max(EARLY, self._done // EARLY))
+        return batch if self.trials is None else max(0, min(batch, self.trials - self._done - out))
 
     def _over(self) -> bool:
         if self._ended:
@@ -281,23 +305,23 @@ class Session:
             return True
         return self._refusals >= REFUSALS or self._lost >= LOST
 
-    def _batch(self, asked: list[int]) -> list[tuple[int, float | None]]:
+    def _batch(self, asked: list[Point], by: Any) -> list[tuple[int, float | None]]:
         """Measure points; their scores, in the order in which they were asked for."""
         assert self._measurer is not None
         b, ahead = _Batch(deque(asked)), len(self._measurer) + 1
         while b.waiting or b.out:
             self._paused()
-            if self._over() or isinstance(self._part, PartOf):
+            if self._over() or self._stale(by):
                 b.waiting.clear()
             if b.waiting and b.out < ahead:
                 self._submit(b, b.waiting.popleft())
             elif b.out:
                 self._collect(b)
         b.scores.update({i: self._keys[key].score for i, key in b.twins.items() if key in self._keys})
-        return [(i, b.scores[i]) for i in asked if i in b.scores]
+        return [(p.index, b.scores[p.index]) for p in asked if p.index in b.scores]
 
-    def _submit(self, b: _Batch, index: int) -> None:
-        item = self._item(b, index)
+    def _submit(self, b: _Batch, point: Point) -> None:
+        item = self._item(b, point)
         if item is not None:
             b.running.add(item.candidate.key)
             self._todo.put(item)
@@ -329,13 +353,13 @@ class Session:
                 return self._out.get()
             return None
 
-    def _item(self, b: _Batch, index: int) -> _Item | None:
+    def _item(self, b: _Batch, point: Point) -> _Item | None:
         """A point as something to measure; None if there is nothing to."""
-        if index in self._known:
+        index, found = point.index, point.made
+        if found is None or index in self._known:
             self._refusals += 1
             b.scores[index] = self._known[index].score
             return None
-        found = candidate(self.task, index, self.target)
         if isinstance(found, Refused):
             self._refused(found)
             b.scores[index] = None
@@ -345,9 +369,7 @@ class Session:
             b.twins[index] = found.key
             return None
         self._refusals = 0
-        predict = getattr(self.search, "predicted", None)
-        expected = None if predict is None else predict(index)
-        return _Item(found, None if expected is None else float(expected), fitted=getattr(self.search, "fitted", 0))
+        return _Item(found, point.predicted, fitted=point.fitted)
 
     def _discard(self, why: str) -> None:
         self.discarded[why] += 1
@@ -420,9 +442,11 @@ class Session:
     def _steady(self) -> Candidate:
         record = self._steady_record()
         assert record is not None
-        made = candidate(self.task, record.index, self.target)
-        assert isinstance(made, Candidate)
-        return made
+        if self._steadied is None or self._steadied.index != record.index:
+            made = candidate(self.task, record.index, self.target)
+            assert isinstance(made, Candidate)
+            self._steadied = made
+        return self._steadied
 
     def _drifted(self, m: Measured) -> None:
         if m.seconds is None:
@@ -560,7 +584,7 @@ class _Item:
 class _Batch:
     """`out`: how many are being measured; `running`: their keys. `twins`: points with the same steps as another."""
 
-    waiting: deque[int]
+    waiting: deque[Point]
     out: int = 0
     scores: dict[int, float | None] = field(default_factory=dict)
     twins: dict[int, str] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from tests.tuned import Task, conv2d, matmul
 from tvmlab.tune import features
 from tvmlab.tune.model import CostModel, pairwise_accuracy
 
-from .. import recorded, replay
+from .. import overhead, recorded, replay
 from ..bench import Bench, Row, median_ms
 from ..rounds import Spread, timer
 
@@ -63,3 +63,8 @@ def run(bench: Bench, row: Row) -> None:
     row.check("pairs in the right order after 128 trials", "80%", f"{accuracy:.0%}", accuracy >= 0.8)
     elsewhere = pairwise_accuracy(replay.learned_elsewhere(data).predict(columns), scores)
     row.check("and after other shapes only", "", f"{elsewhere:.0%}", None)
+    engine = overhead.measured()
+    row.line("engine: run of a small matmul", engine.trials, f"{1e3 * engine.seconds:.0f}")
+    row.line("engine: of it with nothing being measured", engine.trials, f"{1e3 * engine.idle:.0f}")
+    row.check(f"engine: share of a run of {engine.trials} trials in which all processes wait for it", "under 10%",
+              f"{engine.share:.1%}", engine.share < 0.1)  # fmt: skip

@@ -3,7 +3,7 @@
 The first points are random, spread over the choices of each knob. From then on each call fits the model to what has
 been told, lets the chains go on from where they were, and proposes the best points they met: different ones, and now
 and then a random one, since the model only knows what it has seen. A program is lowered once; how many a call may lower
-is bounded, the space may be any size.
+is bounded, the space may be any size. Once many points are known, a fit waits until there are a tenth more.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from ..model import CostModel, MissingModel, trees_package
 
 MOST = 16  # random points before there is a model, at most
 SMALL = 1 << 16  # a space of up to so many points may be listed
+FEW, GROWTH = 128, 1.1  # known scores from which on a fit waits until there are so many times as many
 TRIES = 64  # random points that are tried in search of a new one
 
 
@@ -28,14 +29,15 @@ class Search:
     """`chains` walk `steps` steps a call, at a temperature that falls from 1 to 0, in units of the predictions' spread.
 
     `random_share`: of the proposals. `diversity`: from how many times as many candidates the proposals are chosen; 1
-    takes the best. `lowered`: programs a call may lower. `first`: random points before there is a model. `model`: one
-    to start from, of other shapes; then nothing is random at first. `start`: points that are proposed before any other,
-    such as 0, the hand schedule of the gallery's templates.
+    takes the best. `lowered`: programs that may be lowered for each point that is asked for, half of it when much is
+    known; a call ends when they are. `first`: random points before there is a model. `model`: one to start from, of
+    other shapes; then nothing is random at first. `start`: points that are proposed before any other, such as 0, the
+    hand schedule of the gallery's templates.
     """
 
     def __init__(
         self, task: Any, seed: int = 0, *, chains: int = 64, steps: int = 100, random_share: float = 0.05,
-        diversity: int = 3, lowered: int = 256, first: int = 8, model: CostModel | None = None,
+        diversity: int = 3, lowered: int = 8, first: int = 8, model: CostModel | None = None,
         start: Sequence[int] = (),
     ) -> None:  # fmt: skip
         self.task, self.space, self.size = task, task.space, math.prod(task.space.dims)
@@ -51,6 +53,7 @@ class Search:
         self.programs: set[bytes] = set()  # that have been proposed, by their columns
         self.fitted = 0
         self.value: dict[int, float] = {}  # what the model says
+        self.scale = np.zeros(0), np.zeros(0)  # what it says of those it was fitted to, and their scores, each in order
         self.learns = _can_learn()
 
     @property
@@ -105,7 +108,7 @@ class Search:
 
     def guided(self, n: int) -> list[int]:
         self.refit()
-        budget = [self.lowered]
+        budget = [self.lowered * n // (2 if self.fitted > FEW else 1)]
         heads = self.walk(budget)
         lucky = sum(self.random.random() < self.random_share for _ in range(n))
         best = self.best(heads, n - lucky)
@@ -113,7 +116,7 @@ class Search:
         return found + self.unseen(n - len(found), exclude=found)
 
     def refit(self) -> None:
-        if len(self.known) == self.fitted:
+        if len(self.known) < self.fitted * (GROWTH if self.fitted > FEW else 1) + 1:
             return
         rows, scores = [], []
         for index, score in self.known.items():
@@ -123,6 +126,7 @@ class Search:
                 scores.append(score)
         self.model = CostModel(self.seed, base=self.base).fit(np.array(rows), scores)
         self.fitted = len(self.known)
+        self.scale = np.sort(self.model.predict(np.array(rows))) if rows else np.zeros(0), np.sort(scores)
         self.value = {}
         self.programs = {r.tobytes() for i in self.proposed if (r := self.row(i)) is not None}
 
@@ -130,11 +134,12 @@ class Search:
         """All points that the chains, or those before them, have met and that have not been proposed."""
         if len(self.walkers) < min(self.chains, self.size):
             self.walkers = self.start()
+        whole = budget[0]
         self.score(self.walkers, budget)
         for step in range(self.steps):
             if budget[0] <= 0:
                 break
-            heat = 1.0 - step / self.steps
+            heat = min(1.0 - step / self.steps, budget[0] / whole)
             moved = [self.neighbour(index) for index in self.walkers]
             self.score(moved, budget)
             spread = float(np.std(list(self.value.values()))) or 1.0
@@ -262,13 +267,10 @@ class Search:
 
     def predicted(self, index: int) -> float | None:
         """The score that the model expects: the known scores in its order, and what lies between them."""
-        if self.model is None or not self.known or self.row(index) is None:
+        row, (guesses, scores) = self.row(index), self.scale
+        if self.model is None or row is None or not len(scores):
             return None
-        known = [i for i in self.known if self.row(i) is not None]
-        if not known:
-            return None
-        guesses = self.model.predict(np.array([self.rows[i] for i in (*known, index)]))
-        return float(np.interp(guesses[-1], np.sort(guesses[:-1]), np.sort([self.known[i] for i in known])))
+        return float(np.interp(self.model.predict(row[None])[0], guesses, scores))
 
 
 def _can_learn() -> bool:
