@@ -26,7 +26,7 @@ class Search(Base):
         if first:
             self.reached.set()
             if self.pause is not None:
-                assert self.pause.wait(60)
+                assert self.pause.wait(120)
         self.inside -= 1
         return self.said[-1][1]
 
