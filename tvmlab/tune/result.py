@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -118,9 +118,14 @@ class Result(Shown):
         time = "" if chosen.seconds is None else f": {duration(chosen.seconds)}{_speed(chosen)}"
         return f"# {chosen.task}{tuple(chosen.args)} for {chosen.target}{time}\n# {knobs}\n{steps}"
 
-    def table(self, most: int | None = None) -> Table:
-        """Every trial, the fastest first; at most so many."""
-        return Table(self.trials[:most])
+    def table(self, n: int | None = 20) -> Table:
+        """The fastest `n` trials; None: all of them, those that failed at the end."""
+        whole = isinstance(n, int) and not isinstance(n, bool)
+        if n is not None and not (whole and n >= 0):
+            raise CallError("amount", f"n must be how many rows to show, or None for all, not {n!r}")
+        trials = self.trials
+        shown = trials[:n]
+        return Table(shown, len(trials) - len(shown))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Add all records to a file."""
@@ -153,17 +158,26 @@ class Result(Shown):
 
 
 class Table(list[Record], Shown):
-    """Trials, printed as a table."""
+    """Trials, printed as a table. `left`: how many more there are."""
+
+    def __init__(self, trials: Iterable[Record] = (), left: int = 0) -> None:
+        super().__init__(trials)
+        self.left = left
+
+    @property
+    def more(self) -> str:
+        """What says that there are more; "" if these are all."""
+        return f"... {self.left} more: .table(None)" if self.left else ""
 
     def __repr__(self) -> str:
         if not self:
-            return "no trials"
+            return self.more or "no trials"
         knobs = [str(k[0]) for k in self[0].config]
         rows = [("", "time", "spread", "GFLOP/s", "point", *knobs, "")]
         rows += [_row(n, r, len(knobs)) for n, r in enumerate(self, 1)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-        return "\n".join(lines)
+        return "\n".join([*lines, self.more] if self.left else lines)
 
 
 def _row(n: int, r: Record, knobs: int) -> tuple[str, ...]:

@@ -80,7 +80,12 @@ def test_a_run_measures_keeps_and_finds_the_best(path):
     assert len(args) == 3 and len(s.trace) >= 4
     assert result.to_code().startswith("# test/matmul(32,) for llvm: 1") and "s[C].vectorize(ji)" in result.to_code()
     first, *_ = result.table(5)
-    assert first is result.trials[0] and len(result.table(5)) == 5 and str(result.table()).count("\n") == 30
+    assert first is result.trials[0] and len(result.table(5)) == 5 and str(result.table(None)).count("\n") == 30
+    assert len(result.table()) == 20 and str(result.table()).splitlines()[20:] == [
+        str(result.table(20)).splitlines()[20], "... 10 more: .table(None)"]  # fmt: skip
+    assert str(result.table(0)) == "... 30 more: .table(None)" and result.table(99).more == ""
+    with pytest.raises(CallError, match="n must be how many rows"):
+        result.table(-1)
     assert result.best.config and f"point {result.best.index}" in repr(result)
 
 
