@@ -105,18 +105,20 @@ def worth_repeating(op: te.Operation, readers: Sequence[te.Operation]) -> bool:
     return is_elementwise(op) and once and all(work(r) <= 4 * work(op) for r in readers)
 
 
-def rows(s: Any, op: te.Operation, beside: int | None = None) -> None:
+def rows(
+    s: Any, op: te.Operation, beside: int | None = None, vectors: int = 1, parallel: bool | None = None
+) -> None:
     """The outer loops in parallel, the last one that has several iterations in vectors; sums run around the vector.
 
     `beside`: the number of an axis of which four iterations go side by side, since they read the same vector or the
-    same number; only if four divides it.
+    same number; only if four divides it. `vectors`: so many at a time. `parallel`: see `in_parallel`.
     """
     stage = s[op]
     axes = list(stage.op.axis)
     if not axes:
         return
     last = next((k for k in reversed(range(len(axes))) if constant(axes[k].dom.extent, LANES) > 1), 0)
-    outer, lanes = stage.split(axes[last], factor=LANES)
+    outer, lanes = stage.split(axes[last], factor=vectors * LANES)
     inside = axes[last + 1 :]  # loops of one iteration
     lead = axes[:last]
     if beside is not None and beside < last and constant(lead[beside].dom.extent, 1) % 4 == 0:
@@ -124,8 +126,16 @@ def rows(s: Any, op: te.Operation, beside: int | None = None) -> None:
         stage.unroll(four)
         inside.append(four)
     stage.reorder(*lead, outer, *stage.op.reduce_axis, *inside, lanes)
-    stage.vectorize(lanes)
-    in_parallel(stage, lead or [outer])
+    in_vectors(stage, lanes, vectors)
+    in_parallel(stage, lead or [outer], parallel=parallel)
+
+
+def in_vectors(stage: Any, axis: Any, vectors: int) -> None:
+    """A loop over so many vectors: one after the other in the text."""
+    if vectors > 1:
+        several, axis = stage.split(axis, factor=LANES)
+        stage.unroll(several)
+    stage.vectorize(axis)
 
 
 WORTH_THREADS = 1 << 15  # elements visited: what takes less (some microseconds) is over before another core has begun
@@ -139,10 +149,17 @@ def work(op: te.Operation) -> int:
     return total
 
 
-def in_parallel(stage: Any, axes: Iterable[Any], at_least: int = 64, op: Any = None) -> Any:
+def worth_threads(op: te.Operation) -> bool:
+    return work(op) >= WORTH_THREADS
+
+
+def in_parallel(
+    stage: Any, axes: Iterable[Any], at_least: int = 64, op: Any = None, parallel: bool | None = None
+) -> Any:
     """As many of the outer axes, fused, as it takes to have work for every core; gives that axis.
 
-    Little work stays with one thread: the work of `op`, which is the operation before rfactor took its sums apart.
+    Little work stays with one thread: the work of `op`, which is the operation before rfactor took its sums apart;
+    unless `parallel` says otherwise.
     """
     outer, *rest = axes
     count = constant(outer.dom.extent, at_least)
@@ -151,7 +168,7 @@ def in_parallel(stage: Any, axes: Iterable[Any], at_least: int = 64, op: Any = N
             break
         count *= constant(axis.dom.extent, at_least)
         outer = stage.fuse(outer, axis)
-    if work(op or stage.op) >= WORTH_THREADS:
+    if worth_threads(op or stage.op) if parallel is None else parallel:
         stage.parallel(outer)
     return outer
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tvmlab import te
+from tvmlab import te, tune
 
-from . import _checks, _gpu, _rows, _shared
+from . import _checks, _gpu, _rows, _shared, _space
 from .conv2d import padded
 
 
@@ -167,23 +167,46 @@ def cpu(
     kh, kw = _shared.as_tuple(kernel, 2)
     data = te.placeholder((batch, channel, height, width), dtype, name="data")
     weight = te.placeholder((channel, 1, kh, kw), dtype, name="kernel")
-    g = _rows.Geometry(data, (kh, kw), stride, padding, dilation, split=False)
-    vectors = fitting(g.span)
-    g.widen(vectors * _shared.LANES)
-    padded = _rows.padded_phases(data, g)
-    ry, rx = te.reduce_axis((0, kh), name="ry"), te.reduce_axis((0, kw), name="rx")
+    how = stride, padding, dilation
+    return in_rows(data, weight, how, **by_hand(_rows.Geometry(data, (kh, kw), *how, split=False)))
 
-    def element(n: Any, c: Any, q: Any) -> Any:
-        py, px, row, column = g.tap(q, ry, rx)
-        return te.sum(padded[n, c, py, px, row, column] * weight[c, 0, ry, rx], axis=[ry, rx])
 
-    sums = te.compute((batch, channel, g.span), element, name="R")
-    out = _rows.from_rows(sums, g)
-    s = te.create_schedule(out.op)
-    _rows.lay_rows(s, padded, g)
-    by_channel(s, padded, sums, out, vectors)
-    _rows.copy_out(s, out)
-    return s, [data, weight, out]
+@tune.template("kernels.depthwise_conv2d")
+def tuned(
+    height: int,
+    width: int,
+    channel: int,
+    kernel: Any,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    batch: int = 1,
+    dtype: str = "float32",
+) -> tuple[Any, list[Any]]:
+    """The search template of NCHW with one filter a channel: the choices of `in_rows`. Point 0 is `cpu`."""
+    kh, kw = _shared.as_tuple(kernel, 2)
+    data = te.placeholder((batch, channel, height, width), dtype, name="data")
+    weight = te.placeholder((channel, 1, kh, kw), dtype, name="kernel")
+    how = stride, padding, dilation
+    g = _rows.Geometry(data, (kh, kw), *how, split=False)
+    most = -(-g.span // _shared.LANES)
+    cfg = tune.get_config()
+    cfg.add_flop(2 * batch * channel * g.out[0] * g.out[1] * kh * kw)
+    choices: dict[str, list[Any]] = {
+        "vectors": [v for v in (1, 2, 3, 4, 5, 6, 8) if v <= most],
+        "widen": [True, False],
+        "phases": [False, True] if g.stride[1] > 1 else [False],
+        "unroll": ["ry rx", "rx", ""] if kh > 1 else ["ry rx", ""],
+        "pad": ["channel", "root"],
+        "parallel": [False, True],
+    }
+    return in_rows(data, weight, how, **_space.choose(cfg, choices, by_hand(g)))
+
+
+def by_hand(g: Any) -> dict[str, Any]:
+    """The choices of the hand schedule."""
+    return {"vectors": fitting(g.span), "widen": True, "phases": False, "unroll": "ry rx", "pad": "channel",
+            "parallel": False}  # fmt: skip
 
 
 def fitting(span: int) -> int:
@@ -192,8 +215,44 @@ def fitting(span: int) -> int:
     return min(range(3, 5), key=lambda vectors: (waste(vectors), -vectors))
 
 
-def by_channel(s: Any, padded: Any, sums: Any, out: Any, vectors: int) -> None:
-    """One channel at a time, so that its padded rows and its sums stay in the nearest cache."""
+def in_rows(
+    data: Any, weight: Any, how: tuple[Any, Any, Any], *, vectors: int, widen: bool, phases: bool, unroll: str,
+    pad: str, parallel: bool,
+) -> tuple[Any, list[Any]]:  # fmt: skip
+    """A depthwise convolution as `_rows` writes it, one channel at a time.
+
+    `how`: stride, padding, dilation. `vectors` of positions are summed at a time. `widen`: positions for whole tiles.
+    `phases`: the columns are split by those of the stride. `unroll`: loops over taps. `pad`: where the input is padded.
+    """
+    g = _rows.Geometry(data, weight.shape[2:], *how, split=phases)
+    if widen:
+        g.widen(vectors * _shared.LANES)
+    padded = _rows.padded_phases(data, g)
+    ry, rx = (te.reduce_axis((0, n), name=r) for n, r in zip(weight.shape[2:], ("ry", "rx")))
+
+    def element(n: Any, c: Any, q: Any) -> Any:
+        py, px, row, column = g.tap(q, ry, rx)
+        return te.sum(padded[n, c, py, px, row, column] * weight[c, 0, ry, rx], axis=[ry, rx])
+
+    sums = te.compute((*data.shape[:2], g.span), element, name="R")
+    out = _rows.from_rows(sums, g)
+    s = te.create_schedule(out.op)
+    _rows.lay_rows(s, padded, g)
+    tile_positions(s, sums, vectors, unroll)
+    channel = s[out].op.axis[1]
+    s[sums].compute_at(s[out], channel)
+    if pad == "channel":  # its padded rows and its sums stay in the nearest cache
+        s[padded].compute_at(s[out], channel)
+    _rows.copy_out(s, out)
+    if parallel:
+        s[out].parallel(channel)
+        if pad == "root":
+            s[padded].parallel(s[padded].leaf_iter_vars[1])
+    return s, [data, weight, out]
+
+
+def tile_positions(s: Any, sums: Any, vectors: int, unroll: str) -> None:
+    """q, ry, rx, [vectors]: a tile's sums stay in registers while the taps run."""
     lanes = _shared.LANES
     tile = s.cache_write(sums, "local")
     q = s[sums].op.axis[-1]
@@ -206,12 +265,9 @@ def by_channel(s: Any, padded: Any, sums: Any, out: Any, vectors: int) -> None:
     ry, rx = s[tile].op.reduce_axis
     qv, ql = s[tile].split(q, factor=lanes)
     s[tile].reorder(n, c, ry, rx, qv, ql)
-    for axis in (ry, rx, qv):
+    for axis in (*[a for a in (ry, rx) if a.var.name in unroll.split()], qv):
         s[tile].unroll(axis)
     s[tile].vectorize(ql)
-    channel = s[out].op.axis[1]
-    s[sums].compute_at(s[out], channel)
-    s[padded].compute_at(s[out], channel)
 
 
 # ---------------------------------------------------------------- GPUs
