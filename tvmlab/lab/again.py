@@ -26,11 +26,21 @@ def go_on(lab: Any, former: Any) -> None:
             said = former.document.rerun(lab.schedule)
             document = Document.of(lab.schedule)
             lab.take_up(Choice(document, document.root, lab.args, lab.workload, lab.kernel, ""))
-        lab.tune.load(former.tune.to_json())
+        _tune_on(lab, former)
         if not lab.runs.payload()["rows"]:
             lab.runs.load(former.runs.to_json())
         if said:
             lab.say(f"The cell was run again: {said}.")
+
+
+def _tune_on(lab: Any, former: Any) -> None:
+    """What was opened stays so, and a session that is on goes on."""
+    if not former.tune.going:
+        lab.tune.load(former.tune.to_json())
+        return
+    lab.tune, former.tune = former.tune, lab.tune
+    lab.tune.move(lab)
+    former.tune.move(former)
 
 
 def _follows(new: Document, old: Document) -> bool:

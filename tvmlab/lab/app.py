@@ -199,7 +199,8 @@ class Lab:
     def tune_ended(self) -> None:
         """A tuning session has come to its end."""
         self.say(*tune_state.ended(self.tune))
-        self._changed()
+        self.screen.runs_changed()
+        panel.changed()
 
     def _looks_new(self) -> None:
         """Pictures have something else to show."""

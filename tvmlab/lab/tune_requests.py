@@ -10,7 +10,7 @@ from ..tune import insight
 from ..tune.records import config_of
 from ..view import preview
 from ..view.payload_tune import Heat
-from . import tune_state
+from . import tune_settings, tune_state
 
 Values = dict[str, Any]
 ASKED: dict[str, Callable[[Any, Values], Any]] = {}
@@ -38,6 +38,7 @@ def asked(what: str) -> Callable[[Callable[[Any, Values], Any]], Callable[[Any, 
 
 @asked("state")
 def state(lab: Any, values: Values) -> Any:
+    tune_settings.warm()
     return tune_state.update(lab.tune, _whole(values, "n", -1), _whole(values, "since", 0))
 
 

@@ -15,11 +15,15 @@ import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from ..core.error import CallError, LabError
 from ..core.hooks import Shown
 from ..face.api import as_target
+from ..face.document import Document
+from ..face.handle import Schedule
 from ..face.verdict import arguments
+from ..schedule.trace import Trace
 from ..target import names
 from ..tune.candidate import sentence
 from ..tune.opened import OpenedTask, chosen
@@ -41,11 +45,13 @@ GOING = ("running", "paused", "finishing", "stopping")
 
 
 class Tuning(Shown):
-    """Of one lab: `lab.tune`. `opened`: by the id of a parameter, the values that it may have."""
+    """Of one lab: `lab.tune`."""
 
     def __init__(self, lab: Any) -> None:
-        self._lab = weakref.ref(lab)
-        self.opened: dict[str, list[Any]] = {}
+        self.move(lab)
+        self._opened: WeakKeyDictionary[Document, dict[str, list[Any]]] = WeakKeyDictionary()
+        self._roots: WeakKeyDictionary[Document, Trace] = WeakKeyDictionary()  # for which they were opened
+        self._kept: dict[tuple[Any, ...], list[Record]] = {}  # trials that are in no file, by their space
         self.settings = Settings()
         self.source = STEPS
         self.on: dict[str, list[int]] = {}  # by the name of a knob, the places of the values that the search may use
@@ -62,8 +68,16 @@ class Tuning(Shown):
         self._looked: Any = None  # what `task` was made of
         self._asked = False  # did somebody say what is opened?
         self._resting = self._wanted = False  # a run of the lab is on; shall the session go on after it?
-        self._lock = threading.RLock()
+        self._closed = False
+        self._lock = threading.Lock()
+        self._turn = threading.Lock()
+        self._end: threading.Thread | None = None  # which waits for the end of the session
         self._openable: tuple[Any, Parameters] | None = None
+
+    def move(self, lab: Any) -> None:
+        """It is that of another lab from now on: of a cell that was run again."""
+        self._lab, self.name = weakref.ref(lab), str(lab.name)
+        weakref.finalize(lab, _ended, weakref.ref(self)).atexit = False
 
     # ------------------------------------------------------------ what is tuned
 
@@ -75,13 +89,14 @@ class Tuning(Shown):
         return found
 
     @property
-    def name(self) -> str:
-        return str(self.lab.name)
+    def opened(self) -> dict[str, list[Any]]:
+        """By the id of a parameter (`e1.factor`), the values that it may have: of the history that is looked at."""
+        return self._opened.setdefault(self.lab.document, {})
 
     @property
     def openable(self) -> Parameters:
         """The parameters of the steps in force."""
-        now = self._steps()
+        now = self.lab.document.root, self._steps()
         if self._openable is None or self._openable[0] != now:
             self._openable = now, openable(self.lab.document)
         return self._openable[1]
@@ -94,7 +109,7 @@ class Tuning(Shown):
         self._need_no_run("open")
         found = chosen(self.lab.document, {(step, param) if param else step: values})
         self.opened.update({p.id: p.values for p in found})
-        return self._said()
+        return self._said(asked=True)
 
     def open_all(self) -> Tuning:
         """Every parameter that can be opened."""
@@ -102,14 +117,14 @@ class Tuning(Shown):
         self.opened.update({p.id: p.values for p in self.openable if not p.why})
         if not self.opened:
             chosen(self.lab.document, {})  # which says what is lacking
-        return self._said()
+        return self._said(asked=True)
 
     def close(self, step: Any, param: str = "") -> Tuning:
         """No longer tune a parameter."""
         self._need_no_run("close")
         (found,) = chosen(self.lab.document, {(step, param) if param else step: None})
         self.opened.pop(found.id, None)
-        return self._said()
+        return self._said(asked=True)
 
     def choose(self, source: str) -> Tuning:
         """What is searched: "steps", the opened parameters, or "generic", a space for the whole expression.
@@ -120,7 +135,7 @@ class Tuning(Shown):
         if source not in (STEPS, GENERIC):
             raise LabError("tune-source", f"there is no source {source!r}", legal=[STEPS, GENERIC])
         self.source = source
-        return self._said()
+        return self._said(asked=True)
 
     def set(self, **values: Any) -> Tuning:
         """`search`, `trials`, `limit` (seconds), `file` ("": memory only). A running session takes other budgets."""
@@ -142,7 +157,7 @@ class Tuning(Shown):
         if self.session is not None and self.session.state != "done":
             self.session.restrict(self.on)
         self._count_anew()
-        return self._said(asked=False)
+        return self._said()
 
     def look(self) -> Any:
         """The task, as the lab is now; the reason where there is none. A session that is on keeps its own."""
@@ -168,16 +183,20 @@ class Tuning(Shown):
         """What there is to tune has changed: trials of another space are no longer shown."""
         if not self._asked and not self.opened:
             tune_file.remembered(self)
+        self._follow_sizes()
         try:
             task, self.why = self._made(), None
         except LabError as e:
             task, self.why = None, e
-        same = task is not None and self.task is not None and _same(task, self.task)
-        file = self.session is not None and self._path() == (self.session.log and self.session.log.path)
-        if same and file and self.session is not None and self.session.state == "done":
+        left, space = self.session, _space(task)
+        same = space is not None and space == _space(self.task)
+        file = left is not None and self._path() == (left.log and left.log.path)
+        if same and file and left is not None and left.state == "done":
             self.task = task
             self._changed()
             return
+        if left is not None and left.log is None and self.task is not None:
+            self._kept[_space(self.task)] = left.records
         if not same:
             self.on = {}
         self.task, self.session, self.error = task, None, None
@@ -188,12 +207,19 @@ class Tuning(Shown):
         self._changed()
         self._count_anew()
         if task is not None:
-            self._prepare()
+            self._prepare(self._kept.get(space, ()))
+
+    def _follow_sizes(self) -> None:
+        """Of an expression with other sizes, loops have other factors."""
+        document = self.lab.document
+        if self._roots.setdefault(document, document.root) is not document.root:
+            self.opened.update({p.id: p.values for p in self.openable if p.id in self.opened})
+        self._roots[document] = document.root
 
     def _made(self) -> Any:
         lab = self.lab
         if self.source == GENERIC:
-            return Task.of(list(lab.document.root.outputs), _arguments(lab), lab.target)
+            return Task.of(Schedule(lab.document.root), _arguments(lab), lab.target)
         known = {p.id for p in self.openable}
         wanted = {id: values for id, values in self.opened.items() if id in known}
         return OpenedTask(lab.document, lab.arguments, wanted, lab.target)
@@ -211,7 +237,11 @@ class Tuning(Shown):
             self.why = e if isinstance(e, LabError) else LabError("tune-file", f"{s.file}: {e.strerror or e}")
             self.task = None
             return
-        self.session.know(known)
+        new = [r for r in known if r.index not in {x.index for x in self.session.records}]
+        self.session.know(new)
+        if self.session.log is not None and not self.records:
+            for r in new:  # of before there was a file
+                self.session.log.add(r)
         there = {(r.index, r.at) for r in self.records}
         for r in self.session.records:
             if (r.index, r.at) not in there:
@@ -235,9 +265,14 @@ class Tuning(Shown):
         if self.counting is not None and self.counting.none:
             common = self.counting.reasons.most_common(1)
             raise LabError("no-legal-point", f"none of the {self.counting.size} combinations is legal: {common[0][0]}")
+        with self._turn:
+            self._start()
+        return self._said()
+
+    def _start(self) -> None:
         if self.session is None or self.session.state != "ready":
             self._prepare(self.records)
-        if self.session is None:
+        if self.session is None or self.task is None:
             raise self.why or LabError("nothing-opened", "nothing is opened")
         self._need_budget()
         tune_file.remember(self)
@@ -246,15 +281,15 @@ class Tuning(Shown):
         self.session.start()
         if self._resting:
             self.session.pause()
-        threading.Thread(target=self._await, args=(self.session,), name="tvmlab tuning ends", daemon=True).start()
-        return self._said(asked=False)
+        self._end = threading.Thread(target=self._await, args=(self.session,), name="tvmlab tuning ends", daemon=True)
+        self._end.start()
 
     def pause(self) -> Tuning:
         """Nothing is measured from now on, until `resume`."""
         self._wanted = False
         if self.session is not None:
             self.session.pause()
-        return self._said(asked=False)
+        return self._said()
 
     def resume(self) -> Tuning:
         """Go on: after a pause, after a stop, or on another day, with the trials that are in the file."""
@@ -263,17 +298,19 @@ class Tuning(Shown):
         self._wanted = True
         if self.session is not None and not self._resting:
             self.session.resume()
-        return self._said(asked=False)
+        return self._said()
 
     def stop(self) -> Tuning:
         """End it. What has been measured stays."""
         if self.session is not None and self.going:
             self.session.stop()
-        return self._said(asked=False)
+        return self._said()
 
     def wait(self, seconds: float | None = None) -> bool:
         """Until the session has ended; False if it has not by then. An interrupt leaves it alone."""
-        return self.session is None or self.session.state == "ready" or self.session.wait(seconds)
+        if self._end is not None:
+            self._end.join(seconds)
+        return not self.going
 
     def clear(self) -> Tuning:
         """Begin anew: without the trials so far. They stay in their file; the next ones go to another one."""
@@ -283,7 +320,7 @@ class Tuning(Shown):
             self.settings = self.settings.changed({"file": tune_settings.next_file(str(path))})
             self.notes.append(f"the trials so far stay in {path.name}; the next ones go to {self.settings.file}")
         self.task = self.session = self._looked = None
-        return self._said(asked=False)
+        return self._said()
 
     def adopt(self, index: Any = None) -> Tuning:
         """The values of a trial (by its number in the space; None: the best) become the steps. One undo takes it back.
@@ -293,7 +330,7 @@ class Tuning(Shown):
         record = self.record(index)
         with self.lab.acting():
             self.lab.say(adopting.adopt(self, record), "good")
-        return self._said(asked=False)
+        return self._said()
 
     def record(self, index: Any = None) -> Record:
         """A trial; None: the best."""
@@ -369,6 +406,7 @@ class Tuning(Shown):
 
     def end(self) -> None:
         """The lab is closed: the session is stopped, its file complete."""
+        self._closed = True
         if self.counting is not None:
             self.counting.stop()
         if self.session is not None and self.going:
@@ -415,7 +453,7 @@ class Tuning(Shown):
         self.set(trials=self.session.progress.done + s.trials)
         self.notes.append(f"the budget was used up: it is {self.settings.trials} trials now")
 
-    def _said(self, asked: bool = True) -> Tuning:
+    def _said(self, asked: bool = False) -> Tuning:
         self._asked = self._asked or asked
         self._changed()
         self.lab.tune_changed()
@@ -443,10 +481,12 @@ class Tuning(Shown):
             session.wait()
         except Exception as e:  # what stood in the way of the first trial
             self.error = e
-        timing.end(self)
+        with self._turn:
+            if self.session is session:  # else the next one is on
+                timing.end(self)
         self._changed()
         lab = self._lab()
-        if lab is not None:
+        if lab is not None and not self._closed:
             lab.later.soon(lab.tune_ended)
 
     def _count_anew(self) -> None:
@@ -462,8 +502,16 @@ class Tuning(Shown):
         return self.counting
 
 
-def _same(a: Any, b: Any) -> bool:
-    return type(a) is type(b) and a == b and a.space.hash == b.space.hash
+def _space(task: Any) -> Any:
+    """What two tasks have in common whose trials are of one space."""
+    return None if task is None else (task.name, task.args, str(task.target), task.space.hash)
+
+
+def _ended(tuning: weakref.ref[Tuning]) -> None:
+    """A lab is gone that nobody has closed. In a thread of its own: a garbage collector may hold whatever lock."""
+    found = tuning()
+    if found is not None and found._lab() is None:
+        threading.Thread(target=found.end, daemon=True).start()
 
 
 def _arguments(lab: Any) -> list[Any]:

@@ -1,16 +1,19 @@
 """Tuning in the lab, with measuring played: what is opened, what the drawer is told, what becomes of trials."""
 
 import json
+import threading
 
 import pytest
 
 from tests.payloads import complaints
 from tests.pure.tune.test_session import Played, played  # noqa: F401  # measures at once
 from tvmlab import te
+from tvmlab.lab import timing
 from tvmlab.lab.app import Lab
 from tvmlab.lab.requests import answer
+from tvmlab.tune.measure import Measured
 from tvmlab.tune.records import load
-from tvmlab.view import payload_tune
+from tvmlab.view import payload, payload_tune
 
 pytestmark = pytest.mark.usefixtures("played")
 
@@ -139,3 +142,356 @@ def test_a_session_measures_writes_and_says_how_it_went(lab, tmp_path):
     assert sorted(str(r.index) for r in kept) == sorted(t["index"] for t in lab.tune.trials)
     assert "12 trials" in lab.said["text"] and lab.said["kind"] == "good"
     assert lab.tune.result.best.seconds == now["best"]
+
+
+def test_the_best_is_adopted_and_one_undo_takes_it_back(lab):
+    tuned(lab, trials=25)
+    before, record = lab.code, lab.tune.result.best
+    told(lab, "adopt", index=str(record.index))
+    ids = [k["id"] for k in state(lab)["knobs"]]
+    chosen = dict(zip(ids, lab.tune.task.space.point2knob(record.index), strict=True))
+    now = {k["id"]: k["current"] for k in state(lab)["knobs"]}
+    assert now == chosen and lab.code != before and state(lab)["adopted"] == str(record.index)
+    assert state(lab)["now"] == record.seconds and "Adopted: " in lab.said["text"]
+    assert lab.history()["undo"].startswith("tuned values")
+    lab.undo()
+    assert lab.code == before and lab.history()["undo"] == "vectorize ji"
+    lab.redo()
+    assert state(lab)["adopted"] == str(record.index) and len(lab.tune.trials) == 25
+    again = lab.tune.result.trials[-1]
+    lab.tune.adopt(again.index)
+    assert state(lab)["adopted"] == str(again.index)
+
+
+def test_a_mark_that_is_tuned_away_stays_open_and_can_come_back(lab):
+    lab.tune.open("e4").start()
+    lab.tune.wait(60)
+    without = next(t for t in lab.tune.trials if t["values"] == [1])
+    lab.tune.adopt(without["index"])
+    assert "vectorize" not in lab.code and lab.history()["steps"][3]["status"] == "parked"
+    now = state(lab)
+    assert now["state"] == "done" and now["count"] == 2 and now["knobs"][0]["current"] == 1
+    lab.tune.adopt(next(t for t in lab.tune.trials if t["values"] == [0])["index"])
+    assert "vectorize" in lab.code and lab.history()["steps"][3]["status"] == "ok"
+
+
+def test_a_trial_is_looked_at_beside_the_schedule(lab):
+    tuned(lab)
+    other = next(t for t in lab.tune.trials if t["values"][0] != 2)
+    found = told(lab, "trial", index=other["index"])
+    assert complaints(found, payload.Preview) == [] and found["sign"] == "+"
+    assert any(line["sign"] != " " for line in found["diff"]) and found["deltas"]
+    assert "factor=4)" in lab.code  # only looked at
+    assert ask(lab, "trial", index="999999")["card"]["code"] == "no-such-trial"
+
+
+def test_failures_are_trials_and_are_counted(lab):
+    Played.outcomes = {i: Measured("crash", "it read memory that is not its own") for i in range(0, 60, 2)}
+    tuned(lab)
+    now = state(lab)
+    failed = [t for t in lab.tune.trials if t["outcome"] == "crash"]
+    assert failed and all(t["seconds"] is None and t["reason"] for t in failed)
+    assert now["failures"] == [{"text": "crash: it read memory that is not its own", "count": len(failed)}]
+    found = told(lab, "trial", index=failed[0]["index"])
+    assert found["sign"] == "x" and "memory" in found["reason"]
+
+
+def test_two_knobs_as_a_table_of_times(lab):
+    tuned(lab, trials=40)
+    found = told(lab, "heat", x="e1.factor", y="e2.factor")
+    assert complaints(found, payload_tune.Heat) == []
+    assert len(found["cells"]) == 6 and len(found["cells"][0]) == 5
+    t = min(lab.tune.trials, key=lambda t: t["seconds"])
+    assert found["cells"][t["values"][1]][t["values"][0]] == t["seconds"]
+    assert len(found["table"]["head"]) == 6 and found["table"]["rows"][0][0] == "1"
+    assert ask(lab, "heat", x="e1.factor", y="nothing")["card"]["code"] == "missing-knob"
+
+
+def test_brushing_holds_for_the_search_and_for_the_count(lab):
+    opened(lab)
+    told(lab, "allow", knob="e1.factor", on=[1, 2])
+    told(lab, "allow", knob="vectorize ji", on=[0])
+    now = state(lab)
+    assert now["size"].startswith("12 combinations") and now["knobs"][0]["on"] == [1, 2]
+    lab.tune.start(trials=50).wait(60)
+    values = [t["values"] for t in lab.tune.trials]
+    assert len(values) == 12 and {(v[0], v[2]) for v in values} == {(1, 0), (2, 0)}
+    told(lab, "allow", knob="e1.factor", on=[0, 1, 2, 3, 4])
+    told(lab, "start")
+    assert lab.tune.wait(60) and len(lab.tune.trials) == 30
+    for on in ([], [9], "x", [True]):
+        assert not ask(lab, "allow", knob="e1.factor", on=on)["ok"]
+
+
+def test_pause_resume_and_stop(lab):
+    Played.wait = {*range(60)}  # none ends by itself
+    opened(lab).tune.start()
+    assert state(lab)["state"] == "running"
+    told(lab, "pause")
+    assert state(lab)["state"] == "paused"
+    told(lab, "resume")
+    assert state(lab)["state"] == "running"
+    for what in ("open", "close", "source", "clear"):
+        assert ask(lab, what, step="e3", param="axes", source="generic")["card"]["code"] == "tuning-runs"
+    assert ask(lab, "settings", file="other.jsonl")["card"]["code"] == "tuning-runs"
+    told(lab, "settings", trials=20, limit=100)
+    assert (lab.tune.session.trials, lab.tune.session.seconds) == (20, 100)
+    told(lab, "stop")
+    assert lab.tune.wait(60) and state(lab)["state"] == "done" and timing.tuner() is None
+    Played.wait = set()
+    told(lab, "resume")
+    assert lab.tune.wait(60) and len(lab.tune.trials) == 20
+
+
+def test_a_budget_that_is_used_up_is_raised(lab):
+    tuned(lab)
+    lab.tune.start().wait(60)
+    assert len(lab.tune.trials) == 24 and state(lab)["trials"] == 24
+    assert any("24 trials now" in note for note in state(lab)["notes"])
+
+
+def test_steps_that_change_while_it_works(lab):
+    Played.wait = {*range(60)}
+    opened(lab).tune.start()
+    lab.document.delete("e4")
+    assert any("as they were" in note for note in state(lab)["notes"]) and state(lab)["state"] == "running"
+    lab.tune.stop().wait(60)
+    now = state(lab)
+    assert [k["id"] for k in now["knobs"]] == ["e1.factor", "e2.factor"] and now["count"] == 0
+    assert any("no longer tuned" in note and "e4.taken" in note for note in now["notes"])
+    lab.undo()
+    assert len(state(lab)["knobs"]) == 3
+    lab.jump(1)
+    assert [k["id"] for k in state(lab)["knobs"]] == ["e1.factor"]
+    assert any("not in force: e2.factor, e4.taken" in note for note in state(lab)["notes"])
+
+
+def test_other_sizes_have_other_factors(made):
+    lab = made()
+    opened(lab)
+    state(lab)
+    a = te.placeholder((32, 8), name="A"), te.placeholder((8, 32), name="B")
+    k = te.reduce_axis((0, 8), name="k")
+    lab.document.rebase([te.compute((32, 32), lambda i, j: te.sum(a[0][i, k] * a[1][k, j], axis=k), name="C").op])
+    assert state(lab)["knobs"][0]["values"] == ["1", "2", "4", "8", "16", "32"]
+
+
+# ---------------------------------------------------------------- the whole expression
+
+
+def test_the_generic_space_starts_from_the_expression_and_is_adopted_as_a_branch(lab):
+    told(lab, "source", source="generic")
+    now = state(lab)
+    assert now["source"] == "generic" and "C.i" in [k["id"] for k in now["knobs"]]
+    assert any("not in it" in note for note in now["notes"])
+    lab.tune.start(trials=5).wait(60)
+    before, record = lab.code, lab.tune.result.best
+    lab.tune.adopt()
+    assert lab.code != before and state(lab)["adopted"] == str(record.index)
+    assert [len(b.entries) for b in lab.document.branches][0] == 4 and len(lab.document.branches) == 2
+    assert len({s["group"] for s in lab.history()["steps"]}) == 1
+    lab.undo()
+    assert lab.code == before and len(lab.document.branches) == 1
+    lab.redo()
+    assert len(lab.document.branches) == 2
+    assert ask(lab, "source", source="other")["card"]["code"] == "tune-source"
+
+
+# ---------------------------------------------------------------- beside runs
+
+
+def test_it_rests_while_a_run_is_timed(lab):
+    Played.wait = {*range(60)}
+    opened(lab).tune.start()
+    with timing.run():
+        assert lab.tune.state == "paused" and any("rests" in note for note in state(lab)["notes"])
+        lab.tune.resume()  # not before the run has ended
+        assert lab.tune.state == "paused"
+    assert lab.tune.state == "running"
+    lab.tune.pause()
+    with timing.run():
+        pass
+    assert lab.tune.state == "paused"  # a person's pause stays
+    lab.tune.stop().wait(60)
+    with timing.run():
+        lab.tune.start()
+        assert lab.tune.state == "paused"
+    assert lab.tune.state == "running"
+
+
+def test_only_one_lab_tunes_at_a_time(made):
+    first, second = opened(made()), opened(made())
+    Played.wait = {*range(60)}
+    first.tune.start()
+    card = ask(second, "start")["card"]
+    assert card["code"] == "another-tunes" and first.name in card["text"]
+    first.tune.stop().wait(60)
+    second.tune.start()
+    assert second.tune.state == "running"
+
+
+# ---------------------------------------------------------------- another day
+
+
+def test_a_lab_that_is_loaded_goes_on_from_its_file(made, tmp_path):
+    lab = tuned(made())
+    lab.tune.allow("e1.factor", [0, 1])
+    path = lab.save(tmp_path / "lab.json")
+    lab.close()
+    again = Lab.load(path)
+    now = state(again)
+    assert now["state"] == "ready" and now["count"] == 12 and all(t["again"] for t in again.tune.trials)
+    assert (now["search"], now["trials"]) == ("random", 12)
+    again.tune.resume().wait(60)
+    assert len(again.tune.trials) == 24 and len({t["index"] for t in again.tune.trials}) == 24
+    again.close()
+
+
+def test_the_same_cell_in_another_kernel_finds_what_was_opened(made):
+    tuned(made()).close()
+    again = made()
+    now = state(again)
+    assert [k["id"] for k in now["knobs"]] == ["e1.factor", "e2.factor", "e4.taken"] and now["count"] == 12
+    assert "C.tune.jsonl says what was opened" in now["notes"]
+    s, args = product()
+    s[args[2]].parallel(s[args[2]].leaf_iter_vars[0])
+    other = made(s, args)
+    assert state(other)["state"] == "empty"  # its steps are others
+    other.tune.open("e1", "factor")
+    assert state(other)["state"] == "ready" and state(other)["count"] == 0
+
+
+def test_a_cell_that_is_run_again_takes_over_what_is_on(made):
+    from tvmlab.lab.again import go_on
+
+    former = opened(made())
+    Played.wait = {*range(60)}
+    former.tune.start()
+    lab = made()
+    go_on(lab, former)
+    assert lab.tune.state == "running" and state(lab)["state"] == "running" and former.tune.state == "empty"
+    former.close()
+    assert lab.tune.state == "running"
+    lab.close()
+    assert lab.tune.session.state == "done"
+
+
+def test_trials_in_memory_survive_other_spaces_and_go_into_a_file_that_is_named(lab, tmp_path):
+    tuned(lab, file="")
+    assert not list(tmp_path.iterdir())
+    lab.tune.open("e3", "axes")
+    assert state(lab)["count"] == 0
+    lab.tune.close("e3", "axes")
+    assert state(lab)["count"] == 12
+    lab.tune.set(file="kept.jsonl")
+    assert state(lab)["count"] == 12 and len(load(tmp_path / "kept.jsonl")) == 12
+    lab.tune.start(trials=20).wait(60)
+    assert len(lab.tune.trials) == 20
+
+
+def test_clear_begins_anew_and_leaves_the_file(lab, tmp_path):
+    tuned(lab)
+    told(lab, "clear")
+    now = state(lab)
+    assert now["count"] == 0 and now["file"] == "C-2.tune.jsonl" and now["state"] == "ready"
+    assert len([r for r in load(tmp_path / "C.tune.jsonl") if r.kind == "trial"]) == 12
+    assert any("stay in C.tune.jsonl" in note for note in now["notes"])
+
+
+def test_a_closed_lab_ends_its_session_and_the_file_is_whole(made, tmp_path):
+    lab = opened(made())
+    told = threading.Event()
+    Played.wait = {*range(30)}
+    lab.tune.start()
+    session = lab.tune.session
+    told.wait(0.05)
+    lab.close()
+    assert session.state == "done" and timing.tuner() is None
+    assert load(tmp_path / "C.tune.jsonl").notes == []
+
+
+# ---------------------------------------------------------------- what cannot be
+
+
+@pytest.mark.parametrize(
+    "what, values, code",
+    [
+        ("start", {}, "nothing-opened"), ("open", {"step": "e9", "param": "factor"}, "no-such-parameter"),
+        ("open", {"step": "e1"}, "request-field"), ("settings", {"search": "magic"}, "unknown-search"),
+        ("settings", {"trials": "many"}, "tune-budget"), ("settings", {"trials": 0}, "tune-budget"),
+        ("settings", {"limit": True}, "tune-budget"), ("settings", {"trials": 2.5}, "tune-budget"),
+        ("settings", {"trials": None, "limit": None}, "no-budget"), ("settings", {"colour": 1}, "no-such-setting"),
+        ("settings", {"file": 7}, "tune-file"), ("settings", {"file": "."}, "tune-file"),
+        ("settings", {"file": "a_file/x.jsonl"}, "tune-file"), ("nothing", {}, "no-such-request"),
+        ("state", {"n": "x"}, "request-field"), ("trial", {"index": "0"}, "nothing-opened"),
+        ("allow", {"knob": "x", "on": [0]}, "nothing-opened"), ("adopt", {"index": "0"}, "nothing-opened"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_a_card(lab, tmp_path, what, values, code):
+    (tmp_path / "a_file").write_text("")
+    reply = ask(lab, what, **values)
+    assert not reply["ok"] and reply["card"]["code"] == code, reply
+    assert complaints(reply["card"], payload.Card) == []
+
+
+def test_a_target_that_cannot_be_timed_here(lab):
+    lab.target = "cuda_c"
+    card = ask(opened(lab), "start")["card"]
+    assert card["code"] == "cannot-measure" and "llvm" in card["legal"]
+
+
+def test_no_legal_point_is_said_before_anything_is_measured(lab, monkeypatch):
+    from tvmlab.lab import legal
+    from tvmlab.tune.candidate import Refused
+
+    monkeypatch.setattr(legal, "candidate", lambda task, index, target: Refused(index, None, "rule", "it is too large"))
+    opened(lab)
+    state(lab)
+    lab.tune.counting.wait(60)
+    card = ask(lab, "start")["card"]
+    assert card["code"] == "no-legal-point" and "it is too large" in card["text"] and Played.last is None
+
+
+def test_a_file_that_cannot_be_read_is_a_card_and_stays_as_it_is(lab, tmp_path):
+    path = tmp_path / "C.tune.jsonl"
+    path.write_text('{"tvmlab": 99, "task": "opened"}\n')
+    opened(lab)
+    now = state(lab)
+    assert now["state"] == "empty" and now["error"]["code"] == "newer-records"
+    assert not ask(lab, "start")["ok"] and path.read_text() == '{"tvmlab": 99, "task": "opened"}\n'
+    lab.tune.set(file="")
+    assert state(lab)["error"] is None and state(lab)["state"] == "ready"
+
+
+def test_a_disk_that_is_full_when_it_starts(lab, monkeypatch):
+    from tvmlab.tune import records
+
+    def full(f, data):
+        raise OSError(28, "No space left on device")
+
+    opened(lab)
+    monkeypatch.setattr(records, "_write", full)
+    card = ask(lab, "start")["card"]
+    assert card["code"] == "tune-file" and "No space left" in card["text"] and timing.tuner() is None
+
+
+def test_saved_settings_that_cannot_be_here_are_said_and_left_out(lab):
+    lab.tune.load({"opened": {"e1.factor": [2, 4]}, "search": "magic", "trials": 7, "limit": "x", "file": "t.jsonl"})
+    now = state(lab)
+    assert (now["trials"], now["search"], now["file"]) == (7, "random", "t.jsonl")
+    assert now["knobs"][0]["values"] == ["2", "4"] and sum("is not used" in n for n in now["notes"]) == 2
+    lab.tune.load(["damaged"])
+
+
+def test_the_search_is_random_where_there_is_no_model(lab, monkeypatch):
+    from tvmlab.lab import tune_settings
+
+    monkeypatch.setattr(tune_settings, "find_spec", lambda name: None)
+    tune_settings.listed.cache_clear()
+    try:
+        assert tune_settings.Settings().search == "random"
+        lab.tune.set(search="random")
+        assert any("not learned" in n and "lightgbm" in n for n in state(lab)["notes"])
+        assert ask(lab, "settings", search="annealing")["card"]["code"] == "no-search"
+    finally:
+        tune_settings.listed.cache_clear()
