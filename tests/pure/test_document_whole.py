@@ -57,6 +57,13 @@ def test_nothing_done_is_no_change(document):
     assert document.edits.to_undo(document) == ""
 
 
+def test_a_step_that_is_only_tried_again_is_a_change_too(document):
+    give(document, "e2", {}, off=True)
+    with as_one(document, "trying"):
+        document.retry("e2")
+    assert document.edits.to_undo(document) == "trying"
+
+
 def test_a_step_that_is_off_stays_so_until_it_is_tried(document):
     give(document, "e2", {}, off=True)
     assert document.entries[1].parked and "kept" in document.entries[1].reason

@@ -209,6 +209,10 @@ def _gone(tuning: Any) -> list[str]:
 def error(tuning: Any) -> Any:
     """What stands in the way: of a task, or what ended the session before its first trial."""
     found = tuning.error or tuning.why
+    session = tuning.session
+    if found is None and session is not None and session.discarded and tuning.state == "done" and not tuning.trials:
+        why, count = session.discarded.most_common(1)[0]
+        found = LabError("no-legal-point", f"no point that was tried is legal: {why}", where=[f"{count} times"])
     if found is None or getattr(found, "rule", "") == EMPTY:
         return None
     return card(found, "tuning")

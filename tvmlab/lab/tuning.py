@@ -15,45 +15,35 @@ import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from ..core.error import CallError, LabError
 from ..core.hooks import Shown
 from ..face.api import as_target
-from ..face.document import Document
-from ..face.handle import Schedule
-from ..face.verdict import arguments
-from ..schedule.trace import Trace
 from ..target import names
 from ..tune.candidate import sentence
-from ..tune.opened import OpenedTask, chosen
-from ..tune.parameters import Parameters, openable
+from ..tune.opened import chosen
 from ..tune.records import Record
 from ..tune.restrict import Part
 from ..tune.result import Result
 from ..tune.session import Session
-from ..tune.task import Task
 from ..view.payload_tune import Trial
 from . import adopting, timing, tune_file, tune_settings, tune_state
 from .heading import untimed
 from .insights import Insights
 from .legal import Counting
 from .tune_settings import Settings
+from .tune_subject import GENERIC, STEPS, Subject
 
-STEPS, GENERIC = "steps", "generic"
 GOING = ("running", "paused", "finishing", "stopping")
 
 
-class Tuning(Shown):
+class Tuning(Subject, Shown):
     """Of one lab: `lab.tune`."""
 
     def __init__(self, lab: Any) -> None:
-        self.move(lab)
-        self._opened: WeakKeyDictionary[Document, dict[str, list[Any]]] = WeakKeyDictionary()
-        self._roots: WeakKeyDictionary[Document, Trace] = WeakKeyDictionary()  # for which they were opened
-        self._kept: dict[tuple[Any, ...], list[Record]] = {}  # trials that are in no file, by their space
+        super().__init__(lab, self.end_soon)
+        self._kept: dict[Any, list[Record]] = {}  # trials that are in no file, by their space
         self.settings = Settings()
-        self.source = STEPS
         self.on: dict[str, list[int]] = {}  # by the name of a knob, the places of the values that the search may use
         self.task: Any = None  # what is tuned, or would be
         self.why: LabError | None = None  # why there is none
@@ -66,40 +56,15 @@ class Tuning(Shown):
         self.insights: Insights | None = None
         self.error: BaseException | None = None
         self._looked: Any = None  # what `task` was made of
+        self._space: Any = None  # equal for tasks whose trials are of one space
         self._asked = False  # did somebody say what is opened?
         self._resting = self._wanted = False  # a run of the lab is on; shall the session go on after it?
         self._closed = False
         self._lock = threading.Lock()
         self._turn = threading.Lock()
         self._end: threading.Thread | None = None  # which waits for the end of the session
-        self._openable: tuple[Any, Parameters] | None = None
-
-    def move(self, lab: Any) -> None:
-        """It is that of another lab from now on: of a cell that was run again."""
-        self._lab, self.name = weakref.ref(lab), str(lab.name)
-        weakref.finalize(lab, _ended, weakref.ref(self)).atexit = False
 
     # ------------------------------------------------------------ what is tuned
-
-    @property
-    def lab(self) -> Any:
-        found = self._lab()
-        if found is None:
-            raise LabError("closed", "this lab is closed")
-        return found
-
-    @property
-    def opened(self) -> dict[str, list[Any]]:
-        """By the id of a parameter (`e1.factor`), the values that it may have: of the history that is looked at."""
-        return self._opened.setdefault(self.lab.document, {})
-
-    @property
-    def openable(self) -> Parameters:
-        """The parameters of the steps in force."""
-        now = self.lab.document.root, self._steps()
-        if self._openable is None or self._openable[0] != now:
-            self._openable = now, openable(self.lab.document)
-        return self._openable[1]
 
     def open(self, step: Any, param: str = "", values: Sequence[Any] | None = None) -> Tuning:
         """Make a parameter of a step tunable: the step by id or number, the parameter as `lab.tune.openable` lists it.
@@ -153,7 +118,8 @@ class Tuning(Shown):
         name = next((k["label"] for k in tune_state.knobs(self) if knob in (k["id"], k["label"])), knob)
         wanted = {k: v for k, v in {**self.on, name: on}.items() if v is not None}
         Part(task.space, wanted)  # which refuses what cannot be
-        self.on = {k: sorted(set(v)) for k, v in wanted.items()}
+        whole = dict(zip(task.space.names, task.space.dims, strict=True))
+        self.on = {k: sorted(set(v)) for k, v in wanted.items() if len(set(v)) < whole[k]}
         if self.session is not None and self.session.state != "done":
             self.session.restrict(self.on)
         self._count_anew()
@@ -171,7 +137,7 @@ class Tuning(Shown):
 
     def _now(self) -> tuple[Any, ...]:
         lab, s = self.lab, self.settings
-        made_of = self._steps(), lab.document.root, self.source, repr(self.opened)
+        made_of = self.steps(), lab.document.root, self.source, repr(self.opened)
         return *made_of, lab.target, lab.runs.options.threads, s.search, self.file
 
     @property
@@ -183,22 +149,23 @@ class Tuning(Shown):
         """What there is to tune has changed: trials of another space are no longer shown."""
         if not self._asked and not self.opened:
             tune_file.remembered(self)
-        self._follow_sizes()
+        self.follow_sizes()
         try:
-            task, self.why = self._made(), None
+            task, self.why = self.made(), None
         except LabError as e:
             task, self.why = None, e
-        left, space = self.session, _space(task)
-        same = space is not None and space == _space(self.task)
+        left, was, space = self.session, self._space, self._space_of(task)
+        same = space is not None and space == was
         file = left is not None and self._path() == (left.log and left.log.path)
         if same and file and left is not None and left.state == "done":
             self.task = task
             self._changed()
             return
-        if left is not None and left.log is None and self.task is not None:
-            self._kept[_space(self.task)] = left.records
+        if left is not None and left.log is None:
+            self._kept[was] = left.records
         if not same:
             self.on = {}
+        self._space = space
         self.task, self.session, self.error = task, None, None
         self.insights = None if task is None else Insights(task.space, self._changed)
         with self._lock:
@@ -208,21 +175,6 @@ class Tuning(Shown):
         self._count_anew()
         if task is not None:
             self._prepare(self._kept.get(space, ()))
-
-    def _follow_sizes(self) -> None:
-        """Of an expression with other sizes, loops have other factors."""
-        document = self.lab.document
-        if self._roots.setdefault(document, document.root) is not document.root:
-            self.opened.update({p.id: p.values for p in self.openable if p.id in self.opened})
-        self._roots[document] = document.root
-
-    def _made(self) -> Any:
-        lab = self.lab
-        if self.source == GENERIC:
-            return Task.of(Schedule(lab.document.root), _arguments(lab), lab.target)
-        known = {p.id for p in self.openable}
-        wanted = {id: values for id, values in self.opened.items() if id in known}
-        return OpenedTask(lab.document, lab.arguments, wanted, lab.target)
 
     def _prepare(self, known: Sequence[Record] = ()) -> None:
         """A session that has read the file, and is told what is in memory."""
@@ -237,11 +189,13 @@ class Tuning(Shown):
             self.why = e if isinstance(e, LabError) else LabError("tune-file", f"{s.file}: {e.strerror or e}")
             self.task = None
             return
-        new = [r for r in known if r.index not in {x.index for x in self.session.records}]
+        in_file = {r.index for r in self.session.records}
+        new = [r for r in known if r.index not in in_file]
         self.session.know(new)
-        if self.session.log is not None and not self.records:
-            for r in new:  # of before there was a file
-                self.session.log.add(r)
+        log = self.session.log
+        for r in new if log is not None else ():  # of before there was a file, or where it was full
+            assert log is not None
+            log.add(r)
         there = {(r.index, r.at) for r in self.records}
         for r in self.session.records:
             if (r.index, r.at) not in there:
@@ -260,6 +214,7 @@ class Tuning(Shown):
             self.set(**settings)
         if self.going:
             return self.resume()
+        self.notes.clear()
         self.look()
         self._need_measuring()
         if self.counting is not None and self.counting.none:
@@ -319,7 +274,8 @@ class Tuning(Shown):
         if path is not None and path.exists():
             self.settings = self.settings.changed({"file": tune_settings.next_file(str(path))})
             self.notes.append(f"the trials so far stay in {path.name}; the next ones go to {self.settings.file}")
-        self.task = self.session = self._looked = None
+        self._kept.clear()
+        self.task = self.session = self._looked = self._space = None
         return self._said()
 
     def adopt(self, index: Any = None) -> Tuning:
@@ -327,6 +283,7 @@ class Tuning(Shown):
 
         Of the generic space: the trial's steps, on a branch of their own.
         """
+        self.look()
         record = self.record(index)
         with self.lab.acting():
             self.lab.say(adopting.adopt(self, record), "good")
@@ -414,6 +371,10 @@ class Tuning(Shown):
             self.session.wait(10)
         timing.end(self)
 
+    def end_soon(self) -> None:
+        """The same, in a thread of its own: for a garbage collector, which may hold whatever lock it needs."""
+        threading.Thread(target=self.end, daemon=True).start()
+
     def __repr__(self) -> str:
         try:
             self.look()
@@ -422,10 +383,6 @@ class Tuning(Shown):
             return f"tuning {self.name}: {e}"
 
     # ------------------------------------------------------------ the parts
-
-    def _steps(self) -> Any:
-        d = self.lab.document
-        return [(e.id, e.args, e.off, e.parked) for e in d.entries[: d.cursor]]
 
     def _path(self) -> Path | None:
         name = tune_settings.usual_file(self.lab) if self.settings.file is None else self.settings.file
@@ -489,6 +446,11 @@ class Tuning(Shown):
         if lab is not None and not self._closed:
             lab.later.soon(lab.tune_ended)
 
+    def _space_of(self, task: Any) -> Any:
+        if task is None:
+            return None
+        return task.name, task.args, str(task.target), task.space.hash, self.lab.runs.options.threads
+
     def _count_anew(self) -> None:
         if self.counting is not None:
             self.counting.stop()
@@ -500,20 +462,3 @@ class Tuning(Shown):
             space = Part(self.task.space, self.on) if self.on else self.task.space
             self.counting = Counting(self.task, space, self.lab.target, self._changed).start()
         return self.counting
-
-
-def _space(task: Any) -> Any:
-    """What two tasks have in common whose trials are of one space."""
-    return None if task is None else (task.name, task.args, str(task.target), task.space.hash)
-
-
-def _ended(tuning: weakref.ref[Tuning]) -> None:
-    """A lab is gone that nobody has closed. In a thread of its own: a garbage collector may hold whatever lock."""
-    found = tuning()
-    if found is not None and found._lab() is None:
-        threading.Thread(target=found.end, daemon=True).start()
-
-
-def _arguments(lab: Any) -> list[Any]:
-    """Of the expression, whatever the steps made of it."""
-    return list(lab.args) if lab.args is not None else arguments(lab.document.root)

@@ -495,3 +495,53 @@ def test_the_search_is_random_where_there_is_no_model(lab, monkeypatch):
         assert ask(lab, "settings", search="annealing")["card"]["code"] == "no-search"
     finally:
         tune_settings.listed.cache_clear()
+
+
+def test_a_lab_that_nobody_closed_ends_its_session_when_it_is_gone(made, monkeypatch):
+    import gc
+
+    Played.wait = {*range(60)}
+    lab = Lab(*product())
+    opened(lab).tune.start()
+    session = lab.tune.session
+    del lab
+    gc.collect()
+    assert session.wait(60)
+
+
+def test_a_session_that_found_nothing_legal_says_so(lab, monkeypatch):
+    from tvmlab.tune import session
+    from tvmlab.tune.candidate import Refused
+
+    refused = lambda task, index, target: Refused(index, None, "rule", "it is too large")  # noqa: E731
+    monkeypatch.setattr(session, "candidate", refused)
+    monkeypatch.setattr(session, "REFUSALS", 8)
+    tuned(lab)
+    now = state(lab)
+    assert now["state"] == "done" and now["count"] == 0 and now["error"]["code"] == "no-legal-point"
+    assert now["discarded"][0]["text"] == "it is too large"
+    lab.later.flush()
+    assert lab.said["kind"] == "bad"
+
+
+def test_what_a_full_disk_kept_in_memory_is_written_by_the_next_session(lab, tmp_path, monkeypatch):
+    from tvmlab.tune import records
+
+    opened(lab)
+    state(lab)
+    write, full = records._write, []
+
+    def sometimes(f, data):
+        if full:
+            raise OSError(28, "No space left on device")
+        return write(f, data)
+
+    monkeypatch.setattr(records, "_write", sometimes)
+    lab.tune.session.on_trial, heard = lambda r: (full.append(1), heard(r)), lab.tune.session.on_trial
+    lab.tune.start().wait(60)
+    assert any("No space left" in note for note in state(lab)["notes"]) and len(lab.tune.trials) == 12
+    full.clear()
+    monkeypatch.setattr(records, "_write", write)
+    lab.tune.start(trials=14).wait(60)
+    kept = {r.index for r in load(tmp_path / "C.tune.jsonl") if r.kind == "trial"}
+    assert kept == {int(t["index"]) for t in lab.tune.trials} and len(kept) == 14

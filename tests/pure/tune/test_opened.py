@@ -227,6 +227,8 @@ def test_steps_that_do_not_apply_or_are_undone_are_not_in_it():
     d = Document.of(s)
     d.delete("e2")  # what it made is gone: two steps wait
     assert [p.id for p in openable(s)] == ["e1.factor", "e5.taken"]
+    task = Task.opened(s, args, {"e1.factor": [2]})
+    assert "split(i, factor=2)" in task.instantiate(task.space.get(0))[0].to_code() and len(task.steps) == 2
     d.jump(1)
     assert [p.id for p in openable(s)] == ["e1.factor"]
 
