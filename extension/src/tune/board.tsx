@@ -6,7 +6,7 @@ import { Chip } from "../view/ui/chip";
 import { gflops, plural, seconds, spread } from "../view/ui/format";
 import { useSession } from "./context";
 import type { Count, Knob, Trial, TuneState } from "./payload";
-import { chosen, isMeasured, ranked, type Measured } from "./plot";
+import { chosen, isMeasured, named, ranked, type Measured } from "./plot";
 import { Refused } from "./refused";
 
 const STEP = 12; // rows that one asks for at a time
@@ -56,7 +56,7 @@ function Looking({ trial, knobs, adopted }: { trial: Trial; knobs: Knob[]; adopt
         <b>Trial {trial.n}</b>: {isMeasured(trial) ? seconds(trial.seconds) : `${trial.outcome}, ${trial.reason}`}. The tree and the
         code show its schedule.
       </p>
-      <p class="tvl-soft-text">{knobs.map((k, i) => `${k.label} ${chosen(trial, knobs)[i]}`).join(" · ")}</p>
+      <p class="tvl-soft-text">{named(trial, knobs)}</p>
       <p class="tvl-row">
         <Button
           label="Adopt"
@@ -138,12 +138,12 @@ function Row({ trial, rank, now, stop, onFocus }: RowProps) {
         {adopted && <Chip tone="accent">adopted</Chip>}
         {again && <Chip title={`read from ${now.file}, not measured now`}>from the file</Chip>}
       </td>
-      <td class="tvn-values">
-        {chosen(trial, now.knobs).map((value, i) => (
-          <code key={i} title={now.knobs[i]!.label}>
-            {value}
-          </code>
-        ))}
+      <td>
+        <div class="tvn-values" title={named(trial, now.knobs)}>
+          {chosen(trial, now.knobs).map((value, i) => (
+            <code key={i}>{value}</code>
+          ))}
+        </div>
       </td>
       <td>
         <span class="tvl-joined">

@@ -4,6 +4,7 @@ import { useStore } from "../view/store";
 import { seconds } from "../view/ui/format";
 import { useSession } from "./context";
 import { Twin } from "./frame";
+import { places } from "./knobs";
 import type { Heat, Knob, TuneState } from "./payload";
 import { SHADES, shades } from "./plot";
 import { Refused } from "./refused";
@@ -75,10 +76,25 @@ const Pick = ({ label, value, knobs, onPick }: PickProps) => (
   </label>
 );
 
+const MANY = 12; // values that all have a row or a column, measured or not
+
+/** The columns and the rows that are drawn: of many values those that something was measured with. */
+export function seen(cells: Heat["cells"]): [columns: number[], rows: number[]] {
+  const there = (line: (number | null)[]) => line.some((v) => v !== null);
+  const columns = places(cells[0] ?? []);
+  const rows = places(cells);
+  return [
+    columns.length > MANY ? columns.filter((c) => there(cells.map((row) => row[c] ?? null))) : columns,
+    rows.length > MANY ? rows.filter((r) => there(cells[r]!)) : rows,
+  ];
+}
+
 function Cells({ heat, knobs }: { heat: Heat; knobs: Knob[] }) {
   const { uid } = useStore();
   const across = knobs.find((k) => k.id === heat.x)!;
   const down = knobs.find((k) => k.id === heat.y)!;
+  const [columns, rows] = seen(heat.cells);
+  const some = columns.length < across.values.length || rows.length < down.values.length;
   const times = heat.cells.flat().filter((v): v is number => v !== null);
   const shade = shades(times);
   const best = Math.min(...times);
@@ -93,22 +109,25 @@ function Cells({ heat, knobs }: { heat: Heat; knobs: Knob[] }) {
           <thead>
             <tr>
               <td />
-              {heat.cells[0]?.map((_, i) => (
-                <th key={i} scope="col">
-                  {across.values[i]}
+              {columns.map((c) => (
+                <th key={c} scope="col">
+                  {across.values[c]}
                 </th>
               ))}
             </tr>
           </thead>
           <tbody>
-            {heat.cells.map((row, r) => (
+            {rows.map((r) => (
               <tr key={r}>
                 <th scope="row">{down.values[r]}</th>
-                {row.map((v, c) => (
-                  <td key={c} class={v === null ? "" : `tvn-shade-${shade(v)}${v === best ? " tvn-top" : ""}`}>
-                    {v === null ? <span class="tvl-hidden">nothing measured</span> : seconds(v)}
-                  </td>
-                ))}
+                {columns.map((c) => {
+                  const v = heat.cells[r]![c] ?? null;
+                  return (
+                    <td key={c} class={v === null ? "" : `tvn-shade-${shade(v)}${v === best ? " tvn-top" : ""}`}>
+                      {v === null ? <span class="tvl-hidden">nothing measured</span> : seconds(v)}
+                    </td>
+                  );
+                })}
               </tr>
             ))}
           </tbody>
@@ -119,7 +138,10 @@ function Cells({ heat, knobs }: { heat: Heat; knobs: Knob[] }) {
         {Array.from({ length: SHADES }, (_, i) => (
           <i key={i} class={`tvn-shade-${i}`} />
         ))}
-        <span>fast, each colour a sixth of what was measured; empty: not measured</span>
+        <span>
+          fast, each colour a sixth of what was measured; empty: not measured
+          {some && "; values without any trial are left out"}
+        </span>
       </p>
       <Twin table={() => heat.table} />
     </>

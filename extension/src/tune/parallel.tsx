@@ -21,7 +21,7 @@ export function Parallel({ now }: { now: TuneState }) {
   const x = (i: number) => box.left + (i / Math.max(1, knobs.length)) * (box.right - box.left);
   const good = useMemo(() => trials.value.filter(isMeasured), [trials.value]);
   const scale = useMemo(
-    () => logScale(good.length ? good.map((t) => t.seconds) : [1e-3, 1e-1], box.top, box.bottom),
+    () => logScale(good.map((t) => t.seconds), box.top, box.bottom),
     [good, box.top, box.bottom],
   );
   const axes = useMemo(() => knobs.map((knob, i) => <Axis key={knob.id} knob={knob} x={x(i)} box={box} />), [knobs, width, height]);

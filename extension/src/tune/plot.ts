@@ -1,5 +1,4 @@
 // Where things are in the plots: numbers in, numbers and paths out. Nothing here draws.
-import { seconds } from "../view/ui/format";
 import type { Knob, Trial } from "./payload";
 
 export interface Measured extends Trial {
@@ -19,8 +18,9 @@ export interface Scale {
   ticks: number[];
 }
 
-/** A logarithmic scale of seconds from `low` (at pixel `from`) to `high` (at `to`), with room at both ends. */
+/** A logarithmic scale of seconds, the least near pixel `from` and the most near `to`. Without any value it has no ticks. */
 export function logScale(values: number[], from: number, to: number): Scale {
+  if (!values.length) return Object.assign(() => (from + to) / 2, { ticks: [] });
   const low = Math.min(...values) / 1.12;
   const high = Math.max(...values) * 1.12;
   const span = Math.log(high / low) || 1;
@@ -148,10 +148,16 @@ export function isAllowed(trial: Trial, knobs: Knob[]): boolean {
   return knobs.every((knob, i) => knob.on.includes(trial.values[i] ?? -1));
 }
 
-/** "i factor 16, j factor 32": what a trial chose. */
+/** What a trial chose, knob by knob. */
 export function chosen(trial: Trial, knobs: Knob[]): string[] {
   return knobs.map((knob, i) => knob.values[trial.values[i] ?? -1] ?? "other");
 }
+
+/** "i factor 16 · j factor 32" */
+export const named = (trial: Trial, knobs: Knob[]): string =>
+  chosen(trial, knobs)
+    .map((value, i) => `${knobs[i]!.label} ${value}`)
+    .join(" · ");
 
 export function ranked(trials: Trial[]): Measured[] {
   return trials.filter(isMeasured).sort((a, b) => a.seconds - b.seconds || a.n - b.n);
@@ -168,9 +174,4 @@ export function ranks(values: number[]): number[] {
     start = end + 1;
   }
   return made;
-}
-
-/** What is said of a trial in one line. */
-export function told(trial: Trial): string {
-  return isMeasured(trial) ? `trial ${trial.n}: ${seconds(trial.seconds)}` : `trial ${trial.n}: ${trial.outcome}`;
 }

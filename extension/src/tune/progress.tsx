@@ -18,7 +18,7 @@ export function layout(trials: Trial[], now: TuneState, size: [number, number]):
   const box = boxOf(size);
   const times = trials.filter(isMeasured).map((t) => t.seconds);
   if (now.now) times.push(now.now);
-  const scale = logScale(times.length ? times : [1e-3, 1e-1], box.bottom - 10, box.top);
+  const scale = logScale(times, box.bottom - 10, box.top);
   const last = reach(trials.length, now.trials);
   const x = (n: number) => box.left + 8 + ((n - 1) / (last - 1)) * (box.right - box.left - 16);
   const points = trials.map((trial) => ({ x: x(trial.n), y: isMeasured(trial) ? scale(trial.seconds) : box.bottom, trial }));

@@ -19,7 +19,7 @@ export function Settings({ now }: { now: TuneState }) {
           id={`${uid}-tune-search`}
           value={now.search}
           disabled={fixed}
-          title={search?.why}
+          title={search?.why || search?.label}
           onChange={(e) => set("search", e.currentTarget.value)}
         >
           {now.searches.map((s) => (

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { card } from "../view/testing/host";
 import { fakeHost, type FakeHost } from "../view/testing/kernel";
 import { makeStore, type Store } from "../view/store";
+import { seen } from "./landscape";
 import { open } from "./open";
 import { fakeTuner, PREVIEW, tuneState, type FakeTuner } from "./testing/kernel";
 
@@ -260,6 +261,12 @@ it("a lost kernel is said, and everything stays", async () => {
   await pass(3000);
   expect(box.textContent).toContain("The kernel does not answer.");
   expect(all("[data-trial]").length).toBeGreaterThan(5);
+});
+
+it("of a landscape with many values those are drawn that something was measured with", () => {
+  const row = (at: number) => Array.from({ length: 20 }, (_, i) => (i === at ? 1 : null));
+  expect(seen([row(3), row(-1), row(7)])).toEqual([[3, 7], [0, 1, 2]]);
+  expect(seen([[null, null], [null, 1]])).toEqual([[0, 1], [0, 1]]);
 });
 
 it("each plot has its numbers as a table", async () => {
