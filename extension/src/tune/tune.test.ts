@@ -114,7 +114,12 @@ it("asks nothing while the page is hidden, and at once when it is seen again", a
 
 it("closed, it asks no more", async () => {
   await tune(fakeTuner({ state: "running" }));
+  kernel.measure(9);
+  await pass(500);
+  await click(button("Look"));
+  expect(store.preview.value).toEqual(PREVIEW);
   stops.shift()!();
+  expect(store.preview.value).toBeNull();
   const before = states().length;
   await pass(5000);
   expect(states()).toHaveLength(before);
@@ -251,6 +256,13 @@ it("arrows go from trial to trial in the plot, and Enter looks", async () => {
   expect(box.querySelector(".tvn-tip")!.getAttribute("aria-live")).toBe("polite");
   await key(plot, "Enter");
   expect(last("trial")).toEqual({ index: kernel.trials[1]!.index });
+});
+
+it("a kernel that cannot tune says so in its place", async () => {
+  const older = fakeTuner();
+  older.refuse("state", card("this tvmlab is older than the page"));
+  await tune(older);
+  expect(box.querySelector(".tvl-card")!.textContent).toContain("this tvmlab is older");
 });
 
 it("a lost kernel is said, and everything stays", async () => {

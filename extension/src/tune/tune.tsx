@@ -22,12 +22,13 @@ export function Tune({ root }: { root: HTMLElement }) {
   }, [looks]);
   const knobs = useMemo(() => now && <Knobs knobs={now.knobs} size={now.size} />, [now?.knobs, now?.size]);
   if (!now)
-    return lost.value ? (
-      <p class="tvl-lead tvl-soft-text">The kernel does not answer. The drawer goes on by itself when it does.</p>
-    ) : (
-      <p class="tvl-lead">
-        <Spinner label="loading" />
-      </p>
+    return (
+      <>
+        <Refused at="head" />
+        <p class="tvl-lead tvl-soft-text">
+          {lost.value ? "The kernel does not answer. The drawer goes on by itself when it does." : <Spinner label="loading" />}
+        </p>
+      </>
     );
   return (
     <>
