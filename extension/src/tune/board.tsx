@@ -6,7 +6,7 @@ import { Chip } from "../view/ui/chip";
 import { gflops, plural, seconds, spread } from "../view/ui/format";
 import { useSession } from "./context";
 import type { Count, Knob, Trial, TuneState } from "./payload";
-import { chosen, isMeasured, named, ranked, type Measured } from "./plot";
+import { chosen, isMeasured, named, ranked, type Ranked } from "./plot";
 import { Refused } from "./refused";
 
 const STEP = 12; // rows that one asks for at a time
@@ -14,7 +14,7 @@ const STEP = 12; // rows that one asks for at a time
 export function Board({ now }: { now: TuneState }) {
   const { trials, looking } = useSession();
   const [shown, setShown] = useState(STEP);
-  const all = ranked(trials.value);
+  const all = ranked(trials.value, now.retimed);
   return (
     <>
       {looking.value && <Looking trial={looking.value} knobs={now.knobs} adopted={now.adopted} />}
@@ -73,7 +73,7 @@ function Looking({ trial, knobs, adopted }: { trial: Trial; knobs: Knob[]; adopt
 }
 
 /** One tab stop; arrows go from row to row, Enter looks. */
-function Rows({ rows, now }: { rows: Measured[]; now: TuneState }) {
+function Rows({ rows, now }: { rows: Ranked[]; now: TuneState }) {
   const { look } = useSession();
   const [at, setAt] = useState(0);
   const body = useRef<HTMLTableSectionElement>(null);
@@ -115,7 +115,7 @@ function Rows({ rows, now }: { rows: Measured[]; now: TuneState }) {
 }
 
 interface RowProps {
-  trial: Measured;
+  trial: Ranked;
   rank: number;
   now: TuneState;
   stop: boolean;
@@ -136,6 +136,7 @@ function Row({ trial, rank, now, stop, onFocus }: RowProps) {
           {[width, trial.gflops !== null && gflops(trial.gflops)].filter(Boolean).join(" · ")}
         </small>
         {adopted && <Chip tone="accent">adopted</Chip>}
+        {trial.retimed && <Chip title="The fastest are timed once more at the end, in turns: this time counts">timed again</Chip>}
         {again && <Chip title={`read from ${now.file}, not measured now`}>from the file</Chip>}
       </td>
       <td>

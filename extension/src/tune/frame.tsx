@@ -4,7 +4,7 @@ import { useLayoutEffect, useState } from "preact/hooks";
 import type { Table } from "../view/payload";
 import { gflops, seconds, spread } from "../view/ui/format";
 import { DataTable } from "../view/ui/table";
-import type { Knob, Trial } from "./payload";
+import type { Knob, Trial, TuneState } from "./payload";
 import { chosen, isMeasured, type Point, type Scale } from "./plot";
 
 /** The size of an element in CSS pixels, kept up to date. */
@@ -81,17 +81,18 @@ export function CountAxis({ box, ticks, at, label }: CountAxisProps) {
 
 interface TipProps {
   point: Point;
-  knobs: Knob[];
+  now: TuneState;
   width: number;
   /** Came by keys: then it is read aloud. */
   aloud: boolean;
 }
 
 /** What is known of one trial, beside its point. */
-export function Tip({ point: { x, y, trial }, knobs, width, aloud }: TipProps) {
+export function Tip({ point: { x, y, trial }, now: { knobs, retimed }, width, aloud }: TipProps) {
   const right = x > width / 2;
   const side = right ? { right: `${width - x + 10}px` } : { left: `${x + 10}px` };
   const values = chosen(trial, knobs);
+  const later = retimed.find((r) => r.index === trial.index);
   return (
     <div class="tvn-tip" style={{ ...side, top: `${y}px` }} aria-live={aloud ? "polite" : "off"}>
       <b>
@@ -111,6 +112,7 @@ export function Tip({ point: { x, y, trial }, knobs, width, aloud }: TipProps) {
       ) : (
         <span>{trial.reason}</span>
       )}
+      {later && <span>timed again at the end: {later.seconds === null ? "failed" : seconds(later.seconds)}</span>}
       {knobs.map((knob, i) => (
         <span key={knob.id} class="tvn-tip-value">
           <small>{knob.label}</small> <b>{values[i]}</b>

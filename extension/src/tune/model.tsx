@@ -7,14 +7,14 @@ import { countTicks, dots, isMeasured, line, nearest, ranks, type Measured, type
 
 const FEW = 12; // trials: their order may be chance
 
-interface Ranked {
+interface Placed {
   trial: Measured;
   measured: number;
   predicted: number;
 }
 
 /** Trials with a prediction, and their ranks: 1 is the fastest, or was expected to be. */
-export function byRank(trials: Trial[]): Ranked[] {
+export function byRank(trials: Trial[]): Placed[] {
   const both = trials.filter((t): t is Measured & { predicted: number } => isMeasured(t) && t.predicted !== null && !t.again);
   const measured = ranks(both.map((t) => t.seconds));
   const predicted = ranks(both.map((t) => -t.predicted));
@@ -62,7 +62,7 @@ function believed(rho: number): string {
   return "the model knows little so far";
 }
 
-function Ranks({ all, now }: { all: Ranked[]; now: TuneState }) {
+function Ranks({ all, now }: { all: Placed[]; now: TuneState }) {
   const { look } = useSession();
   const frame = useRef<HTMLDivElement>(null);
   const size = useSize(frame);
@@ -122,7 +122,7 @@ function Ranks({ all, now }: { all: Ranked[]; now: TuneState }) {
         <path class="tvn-trial" d={dots(points)} />
         {point && <circle class="tvn-pointed" cx={point.x} cy={point.y} r="6" />}
       </svg>
-      {point && <Tip point={point} knobs={now.knobs} width={size[0]} aloud={pointed!.aloud} />}
+      {point && <Tip point={point} now={now} width={size[0]} aloud={pointed!.aloud} />}
     </div>
   );
 }

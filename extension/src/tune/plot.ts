@@ -1,5 +1,5 @@
 // Where things are in the plots: numbers in, numbers and paths out. Nothing here draws.
-import type { Knob, Trial } from "./payload";
+import type { Knob, Retimed, Trial } from "./payload";
 
 export interface Measured extends Trial {
   seconds: number;
@@ -159,9 +159,24 @@ export const named = (trial: Trial, knobs: Knob[]): string =>
     .map((value, i) => `${knobs[i]!.label} ${value}`)
     .join(" · ");
 
-export function ranked(trials: Trial[]): Measured[] {
-  return trials.filter(isMeasured).sort((a, b) => a.seconds - b.seconds || a.n - b.n);
+export interface Ranked extends Measured {
+  /** Its time is the one from the end, where the fastest were timed again in turns. */
+  retimed: boolean;
 }
+
+/** The fastest first: those that were timed again at the end, by these times; then the others. */
+export function ranked(trials: Trial[], retimed: Retimed[] = []): Ranked[] {
+  const good = trials.filter(isMeasured).sort((a, b) => a.seconds - b.seconds || a.n - b.n);
+  const first = retimed.flatMap(({ index, seconds }) => {
+    const trial = good.find((t) => t.index === index);
+    return trial && seconds !== null ? { ...trial, seconds, spread: null, gflops: faster(trial, seconds), retimed: true } : [];
+  });
+  const again = new Set(retimed.map(({ index }) => index));
+  return [...first, ...good.filter((t) => !again.has(t.index)).map((t) => ({ ...t, retimed: false }))];
+}
+
+/** GFLOP/s of the same arithmetic in another time. */
+const faster = ({ gflops, seconds }: Measured, now: number): number | null => (gflops === null ? null : (gflops * seconds) / now);
 
 /** Rank of each by `key`, smallest first, from 1; equal ones share the middle of their ranks. */
 export function ranks(values: number[]): number[] {

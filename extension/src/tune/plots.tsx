@@ -1,6 +1,7 @@
 // The four ways to look at what was measured.
 import { useState } from "preact/hooks";
 import { useStore } from "../view/store";
+import { recall, remember } from "../view/ui/remember";
 import { tabPanel, Tabs } from "../view/ui/tabs";
 import { Landscape } from "./landscape";
 import { Model } from "./model";
@@ -18,12 +19,16 @@ const PLOTS = { progress: Progress, landscape: Landscape, parallel: Parallel, mo
 
 export function Plots({ now }: { now: TuneState }) {
   const { uid } = useStore();
-  const [tab, setTab] = useState("progress");
-  const Plot = PLOTS[tab as keyof typeof PLOTS];
+  const [tab, setTab] = useState(recall("tune") ?? "progress");
+  const Plot = PLOTS[tab as keyof typeof PLOTS] ?? Progress;
+  const pick = (id: string) => {
+    setTab(id);
+    remember("tune", id);
+  };
   const name = `${uid}-tune`;
   return (
     <>
-      <Tabs label="Plots" name={name} tabs={TABS} current={tab} onPick={setTab} />
+      <Tabs label="Plots" name={name} tabs={TABS} current={tab} onPick={pick} />
       <div role="tabpanel" id={tabPanel(name)} aria-label={tab} class="tvn-plot-panel">
         <Plot now={now} />
       </div>

@@ -73,7 +73,7 @@ export function Progress({ now }: { now: TuneState }) {
           {seen && <circle class="tvn-seen" cx={seen.x} cy={seen.y} r="7" />}
           {point && <circle class="tvn-pointed" cx={point.x} cy={point.y} r="6" />}
         </svg>
-        {point && <Tip point={point} knobs={now.knobs} width={size[0]} aloud={pointed!.aloud} />}
+        {point && <Tip point={point} now={now} width={size[0]} aloud={pointed!.aloud} />}
         {!all.length && <p class="tvn-empty">{EMPTY[now.state] ?? "No trial yet."}</p>}
       </div>
       <Legend

@@ -24,6 +24,7 @@ beforeEach(() => {
 
 afterEach(() => {
   stops.forEach((stop) => stop());
+  localStorage.clear();
   vi.useRealTimers();
 });
 

@@ -31,7 +31,7 @@ export function tuneState(over: Partial<TuneState> = {}): TuneState {
       { name: "tpe", label: "Optuna TPE", available: false, why: "optuna is not installed" },
     ],
     search: "model", trials: 64, limit: 60, file: "matmul.trials.jsonl", state: "ready", done: 0, elapsed: 0, left: null, best: null,
-    now: 0.0082, count: 0, failures: [], discarded: [{ text: "the tile is larger than the loop", count: 156 }], notes: [],
+    now: 0.0082, count: 0, failures: [], discarded: [{ text: "the tile is larger than the loop", count: 156 }], notes: [], retimed: [],
     ranks: [], shares: [], adopted: "", error: null, ...over,
   };
 }

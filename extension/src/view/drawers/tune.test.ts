@@ -1,7 +1,8 @@
 // @vitest-environment jsdom
 import { afterEach, expect, it, vi } from "vitest";
 import { history, step } from "../testing/fixture";
-import { card, testHost } from "../testing/host";
+import type { Request } from "../payload";
+import { card, refuse, testHost } from "../testing/host";
 import { openLab, type Opened } from "../testing/lab";
 
 // Node imports no blob: the text becomes a data address instead.
@@ -61,5 +62,22 @@ it("the values of a step are made tunable where they are edited", async () => {
   await lab.click(lab.all("[data-pane=history] button").find((b) => b.textContent === "Edit step")!);
   await lab.click(lab.all("form.tvl-stepbar button").find((b) => b.textContent === "Make tunable")!);
   expect(lab.asked("tune")).toMatchObject(["x", "y"].map((param) => ({ what: "open", values: { step: "e9", param } })));
+  expect(lab.asked("tune")).toHaveLength(2);
   expect(lab.one("[role=dialog] h2").textContent).toBe("Tune");
+});
+
+it("a step without such values is made tunable as a whole, and a refusal is said in the drawer", async () => {
+  const params = [{ name: "axis", label: "axis", kind: "choice" as const, value: "i", choices: [] }];
+  const answers = { module: () => MODULE, tune: ({ values }: Request) => values?.param === "axis" && refuse("there is no other loop") };
+  const host = testHost({ history: history({ steps: [step({ id: "e9", label: "unroll i", params })], cursor: 1 }) }, answers);
+  lab = await openLab({}, host);
+  await lab.click(lab.all("[data-pane=history] button").find((b) => b.textContent === "Edit step")!);
+  await lab.click(lab.all("form.tvl-stepbar button").find((b) => b.textContent === "Make tunable")!);
+  expect(lab.asked("tune").map((request) => request.values?.param)).toEqual(["axis", ""]);
+  expect(lab.all("[role=dialog] .tvl-card")).toEqual([]);
+  lab.close();
+  lab = await openLab({}, testHost({ history: history({ cursor: 7 }) }, { module: () => MODULE, tune: () => refuse("a run is on its way") }));
+  await lab.click(lab.all("[data-pane=history] button").find((b) => b.textContent === "Edit step")!);
+  await lab.click(lab.all("form.tvl-stepbar button").find((b) => b.textContent === "Make tunable")!);
+  expect(lab.one("[role=dialog] .tvl-card").textContent).toContain("a run is on its way");
 });

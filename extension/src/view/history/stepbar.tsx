@@ -35,7 +35,7 @@ export function StepBar({ asked, onClose }: { asked: number; onClose: () => void
 
 function Editor({ step, at }: { step: StepInfo; at: number }) {
   const store = useStore();
-  const { act, history, uid, drawer } = store;
+  const { act, history, uid, drawer, refused } = store;
   const [changed, setChanged] = useState<ReadonlyMap<string, unknown>>(new Map());
   const box = useRef<HTMLFormElement>(null);
   const { steps } = history.value;
@@ -49,8 +49,11 @@ function Editor({ step, at }: { step: StepInfo; at: number }) {
   };
   const tunable = async () => {
     drawer.value = "tune";
-    for (const { name } of step.params)
-      await act({ kind: "tune", what: "open", values: { step: step.id, param: name } }, "tune");
+    let open = false;
+    // Its values; where it has none that can be tuned, what else there is of it: whether it is taken at all.
+    for (const { name } of [...step.params, { name: "" }])
+      if (name || !open) open = (await act({ kind: "tune", what: "open", values: { step: step.id, param: name } }, "tune")) || open;
+    if (open) refused.value = null;
   };
   return (
     <form
@@ -78,7 +81,7 @@ function Editor({ step, at }: { step: StepInfo; at: number }) {
             {later ? "Change and replay the rest" : "Change"}
           </button>
         )}
-        {step.params.length > 0 && <Button label="Make tunable" onClick={() => void tunable()} />}
+        <Button label="Make tunable" onClick={() => void tunable()} />
         {step.status === "parked" && <Button label="Try again" onClick={() => void tell({ kind: "retry" })} />}
       </div>
       <div class="tvl-row">
