@@ -141,18 +141,42 @@ def test_a_key_that_no_server_has(tracker, lent, monkeypatch):
 
 def test_one_that_was_given_to_a_client_who_never_came_is_offered_again(tracker):
     offer = Offer(Settings(key="kind", secret=SECRET.encode(), tracker=("127.0.0.1", tracker.port)), 1)
-    offer.keep(visited=False)
+    offer.keep(busy=False)
     offer.hear()
     assert offer.due == float("inf")
     ticket = offer.ticket
     assert "could be reached" in refused(rpc.RPCError, lambda: session(tracker).request("kind", max_retry=1))
     offer.hear()
-    offer.keep(visited=False)
+    offer.keep(busy=False)
     assert offer.ticket == ticket and offer.due < float("inf")
-    offer.due = 0.0
-    offer.keep(visited=False)
+    offer._awaited = 0.0
+    offer.keep(busy=False)
     assert offer.ticket != ticket and until(lambda: session(tracker).summary()["server_info"][0]["free"])
     offer.close()
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_client_who_is_gone_before_the_tracker_is_heard_frees_the_server(tracker, before):
+    offer = Offer(Settings(key="kind", secret=SECRET.encode(), tracker=("127.0.0.1", tracker.port)), 1)
+    offer.keep(busy=False)
+    offer.hear()
+    ticket = offer.ticket
+    with pytest.raises(rpc.RPCError):
+        session(tracker).request("kind", max_retry=1)
+    for act in (offer.came, offer.hear) if before else (offer.hear, offer.came):
+        act()
+    offer.keep(busy=False)
+    assert offer.ticket != ticket
+    offer.close()
+
+
+def test_what_was_given_to_one_who_stopped_waiting_goes_to_the_next():
+    pool = trackers._Pool()
+    first, second = pool.ask("kind", 0), pool.ask("kind", 0)
+    pool.put(trackers._Offer("a line", "kind", "h", 1, "t", "m"))
+    assert first.given and not second.given
+    pool.drop(first)
+    assert second.given is first.given
 
 
 @pytest.mark.parametrize(

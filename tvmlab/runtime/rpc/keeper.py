@@ -162,6 +162,8 @@ class Keeper:
     def _farewell(self, v: _Visit, status: int) -> None:
         """Tell the client how it ended, where that is not known there, and clear away."""
         open, sending, _ = v.state()
+        if open and self.offer is not None:
+            self.offer.came()
         rule, why = v.why
         if not rule and status:
             rule, why = "crash", f"the session's process ended ({_cause(status)})"

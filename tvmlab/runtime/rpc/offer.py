@@ -15,19 +15,27 @@ if TYPE_CHECKING:
     from .keeper import Settings
 
 AGAIN = 2.0  # seconds until a tracker that cannot be reached is tried again
+FOREVER = float("inf")
 AWAITED = 15.0  # seconds in which the client to whom it was given has to come
 
 
 class Offer:
-    """`ticket`: what the next client has to bring. `due`: when `keep` has to be called."""
+    """`ticket`: what the next client has to bring."""
 
     def __init__(self, settings: Settings, port: int) -> None:
         self.settings, self.port = settings, port
         self.ticket = ""
-        self.due = 0.0
         self._wire: Wire | None = None
-        self._taken = False  # given out, and the client has not come, or not gone yet
-        self._visited = False
+        self._again = 0.0  # when the tracker is tried again
+        self._awaited = FOREVER  # it was given out: until then its client has to come
+        self._came = self._busy = False
+
+    @property
+    def due(self) -> float:
+        """When `keep` has to be called, at the latest."""
+        if self._busy:
+            return FOREVER
+        return self._again if self._wire is None else self._awaited
 
     def fileno(self) -> int:
         return -1 if self._wire is None else self._wire.sock.fileno()
@@ -39,7 +47,7 @@ class Offer:
         self._wire = None
 
     def hear(self) -> None:
-        """What the tracker says: TAKEN, or it is gone."""
+        """What the tracker says: TAKEN, or it is gone. The client may have been here before that is heard."""
         assert self._wire is not None
         try:
             kind, _ = self._wire.receive(1.0)
@@ -47,25 +55,32 @@ class Offer:
             self._drop()
             return
         if kind == Kind.TAKEN:
-            self._taken, self._visited, self.due = True, False, time.monotonic() + AWAITED
+            self._awaited = time.monotonic() + AWAITED
         elif kind != Kind.OK:
             self._drop()
 
     def _drop(self) -> None:
         self.close()
-        self._taken, self.due = False, time.monotonic() + AGAIN
+        self._again = time.monotonic() + AGAIN
 
-    def keep(self, visited: bool) -> None:
-        """Offer it (again), if it is free. `visited`: a session is open."""
-        if visited:
-            self._visited, self.due = True, float("inf")
+    def came(self) -> None:
+        """Who it was given to has been here, if only for a moment."""
+        self._came = True
+
+    def keep(self, busy: bool) -> None:
+        """Offer it (again), if it is free. `busy`: a session is open."""
+        self._busy = busy
+        if busy:
             return
-        gone = self._taken and (self._visited or time.monotonic() >= self.due)
-        if self._wire is None and time.monotonic() >= self.due or gone:
+        now = time.monotonic()
+        if self._wire is None:
+            if now >= self._again:
+                self._put()
+        elif self._awaited < FOREVER and (self._came or now >= self._awaited):
             self._put()
 
     def _put(self) -> None:
-        self.ticket, self._taken, self._visited = secrets.token_hex(16), False, False
+        self.ticket, self._awaited, self._came = secrets.token_hex(16), FOREVER, False
         try:
             if self._wire is None:
                 assert self.settings.tracker is not None
@@ -73,7 +88,6 @@ class Offer:
             said = Writer().text(self.settings.key).number("<H", self.port).text(self.settings.address)
             self._wire.sock.settimeout(5.0)
             self._wire.send(Kind.PUT, said.text(self.ticket).text(host.description()))
-            self.due = float("inf")
         except (RPCError, OSError):
             self._drop()
 

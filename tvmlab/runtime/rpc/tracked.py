@@ -65,11 +65,11 @@ class TrackerSession:
     def summary(self) -> dict[str, Any]:
         """`server_info`: key, address, whether it is free, and what machine it is. `queue_info`: by key."""
         said = self._ask(Kind.SUMMARY)
-        servers = []
+        servers: list[dict[str, Any]] = []
         for _ in range(said.number("<I")):
-            key, address, port, free = said.text(), said.text(), said.number("<H"), bool(said.number("<B"))
+            key, address, port, free = said.text(), said.text(), int(said.number("<H")), bool(said.number("<B"))
             servers.append({"key": key, "addr": (address, port), "free": free, "machine": said.text()})
-        waiting: dict[str, int] = {said.text(): said.number("<I") for _ in range(said.number("<I"))}
+        waiting: dict[str, int] = {said.text(): int(said.number("<I")) for _ in range(said.number("<I"))}
         queues = {
             key: {"free": sum(s["free"] for s in servers if s["key"] == key), "pending": waiting.get(key, 0)}
             for key in sorted({s["key"] for s in servers} | set(waiting))

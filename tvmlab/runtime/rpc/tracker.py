@@ -104,9 +104,13 @@ class _Pool:
             return made
 
     def drop(self, request: _Request) -> None:
+        """Who asked waits no longer; what it was given in this moment is free."""
         with self.changed:
             if request in self.requests:
                 self.requests.remove(request)
+            elif request.given is not None:
+                request.given.free = True
+                self._match()
 
     def wait(self, request: _Request) -> _Offer | None:
         """What it was given, in a moment or not yet."""
@@ -223,20 +227,19 @@ class _Line:
         """Wait for a server, as long as there is one of that kind and who asks is there."""
         pool, since = self.doors.pool, time.monotonic()
         asked = pool.ask(key, priority)
-        try:
-            while not ((found := pool.wait(asked)) and found.line.taken()):
-                if found is not None:  # it is gone
-                    pool.leave(found.line)
-                    asked = pool.ask(key, priority)
-                if self._gone():
-                    raise EOFError
-                keys = pool.keys()
-                if key not in keys and time.monotonic() - since > PATIENCE:
-                    known = f"; there are servers of {', '.join(keys)}" if keys else ""
-                    self.say(Kind.ERROR, Writer().text("unknown-key").text(f"no server of the key `{key}`{known}"))
-                    return
-        finally:
-            pool.drop(asked)
+        while not ((found := pool.wait(asked)) and found.line.taken()):
+            if found is not None:  # it is gone
+                pool.leave(found.line)
+                asked = pool.ask(key, priority)
+            if self._gone():
+                pool.drop(asked)
+                raise EOFError
+            keys = pool.keys()
+            if key not in keys and time.monotonic() - since > PATIENCE:
+                pool.drop(asked)
+                known = f"; there are servers of {', '.join(keys)}" if keys else ""
+                self.say(Kind.ERROR, Writer().text("unknown-key").text(f"no server of the key `{key}`{known}"))
+                return
         self.say(Kind.OK, Writer().text(found.address).number("<H", found.port).text(found.ticket))
 
     def taken(self) -> bool:

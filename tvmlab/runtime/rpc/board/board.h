@@ -92,7 +92,8 @@ int offer_fd(void);
 int64_t offer_due(void);
 const char *offer_ticket(void);
 void offer_hear(void);
-void offer_keep(const struct settings *settings, int visited);
+void offer_came(void); /* who it was given to has been here, if only for a moment */
+void offer_keep(const struct settings *settings, int open); /* open: a session is */
 void offer_close(void);
 void machine_text(char *out, size_t room);
 int random_bytes(void *out, size_t size);

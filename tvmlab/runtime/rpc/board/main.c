@@ -137,6 +137,7 @@ static void visit_farewell(struct visit *v, int status) {
   char text[TEXT];
   struct wire w;
   struct timeval limit = {1, 0};
+  if (v->shared->open) offer_came();
   if (!v->rule && status) v->rule = "crash", v->why = cause(status, text, sizeof text);
   if (v->shared->open && v->rule && !v->shared->sending && !wire_open(&w, v->fd, 4096)) {
     setsockopt(v->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);

@@ -12,11 +12,11 @@
 enum { AGAIN = 2000, AWAITED = 15000, TRACKER_LIMIT = 4096 }; /* milliseconds; bytes of a frame */
 static struct wire tracker = {-1, 0, NULL, NULL, 0};
 static char ticket[2 * 16 + 1];
-static int taken, was_visited; /* given to somebody; who has come */
-static int64_t due;
+static int came, busy;              /* who it was given to has come; a session is open */
+static int64_t again, awaited = INT64_MAX; /* when the tracker is tried again; until when the client has to come */
 
 int offer_fd(void) { return tracker.fd; }
-int64_t offer_due(void) { return due; }
+int64_t offer_due(void) { return busy ? INT64_MAX : tracker.fd < 0 ? again : awaited; }
 const char *offer_ticket(void) { return ticket; }
 
 void offer_close(void) {
@@ -28,20 +28,14 @@ void offer_close(void) {
 
 static void drop(void) {
   offer_close();
-  taken = 0;
-  due = now_ms() + AGAIN;
+  again = now_ms() + AGAIN;
 }
 
 void offer_hear(void) {
   struct body b;
   int kind;
-  if (wire_receive(&tracker, &kind, &b, 1000) || (kind != TAKEN && kind != OK)) {
-    drop();
-  } else if (kind == TAKEN) {
-    taken = 1;
-    was_visited = 0;
-    due = now_ms() + AWAITED;
-  }
+  if (wire_receive(&tracker, &kind, &b, 1000) || (kind != TAKEN && kind != OK)) drop();
+  else if (kind == TAKEN) awaited = now_ms() + AWAITED; /* the client may have come before this is heard */
 }
 
 static int reach(const struct settings *settings) {
@@ -67,7 +61,8 @@ static int reach(const struct settings *settings) {
 static void offer(const struct settings *settings) {
   uint8_t raw[16];
   char machine[TEXT];
-  taken = was_visited = 0;
+  came = 0;
+  awaited = INT64_MAX;
   if (random_bytes(raw, sizeof raw) || (tracker.fd < 0 && reach(settings))) {
     drop();
     return;
@@ -79,18 +74,16 @@ static void offer(const struct settings *settings) {
   put_text(&tracker, settings->address);
   put_text(&tracker, ticket);
   put_text(&tracker, machine);
-  due = INT64_MAX;
   if (wire_send(&tracker, PUT)) drop();
 }
 
-void offer_keep(const struct settings *settings, int visited) {
-  if (visited) {
-    was_visited = 1;
-    due = INT64_MAX;
-    return;
-  }
-  int gone = taken && (was_visited || now_ms() >= due);
-  if (gone || (tracker.fd < 0 && now_ms() >= due)) offer(settings);
+void offer_came(void) { came = 1; }
+
+void offer_keep(const struct settings *settings, int open) {
+  busy = open;
+  if (busy) return;
+  int free_again = awaited < INT64_MAX && (came || now_ms() >= awaited);
+  if (tracker.fd < 0 ? now_ms() >= again : free_again) offer(settings);
 }
 
 void machine_text(char *out, size_t room) {
