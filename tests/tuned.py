@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from tvmlab import te
@@ -18,6 +19,15 @@ class Product:
     def __init__(self, **choices: Sequence[Any]) -> None:
         self.choices = choices
         self.dims = [len(c) for c in choices.values()]
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.choices)
+
+    @property
+    def space_map(self) -> dict[str, list[Any]]:
+        """As of a space: what a search may see of the candidates."""
+        return {name: [SimpleNamespace(value=v) for v in values] for name, values in self.choices.items()}
 
     def __len__(self) -> int:
         total = 1

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from tests.tuned import Task, matmul
 from tvmlab.tune import features
 from tvmlab.tune.model import CostModel, learned, pairwise_accuracy, rank_correlation
 from tvmlab.tune.search.annealing import Search as Annealing
+from tvmlab.tune.search.genetic import Search as Genetic
 
 from . import recorded
 
@@ -61,6 +63,16 @@ def trials(batches: Iterator[list[int]], scores: np.ndarray) -> list[int]:
 
 def compare(task: Task, scores: np.ndarray, make: Callable[[int], Any], seeds: int = SEEDS) -> list[list[int]]:
     return [trials(searched(make(seed), scores), scores) for seed in range(seeds)]
+
+
+def peers(task: Task) -> dict[str, Callable[[int], Any]]:
+    """Other searches, by name: those whose package is installed."""
+    made: dict[str, Callable[[int], Any]] = {"genetic": lambda seed: Genetic(task, seed)}
+    if find_spec("optuna") is not None:
+        from tvmlab.tune.search.optuna import Search as Tpe
+
+        made["Optuna TPE"] = lambda seed: Tpe(task, seed)
+    return made
 
 
 def rows(task: Task) -> np.ndarray:
@@ -114,6 +126,8 @@ def report() -> None:
         print(f"model of {trained} points: pairwise accuracy {accuracy:.3f}, rank correlation {correlation:.3f}")
     print("chance     trials to", "; ".join(f"{near:.0%}: median {chance(scores, near)}" for near in NEAR))
     line("random", [trials(random_trials(task, s), scores) for s in range(SEEDS)])
+    for name, make in peers(task).items():
+        line(name, compare(task, scores, make))
     line("annealing", compare(task, scores, prepared(task, columns)))
     model = learned_elsewhere(data)
     guessed = model.predict(columns)

@@ -1,5 +1,8 @@
 """Searches: the same seed gives the same points, none twice, also in a space that nobody could list."""
 
+import importlib.util
+import sys
+
 import pytest
 
 from tests.tuning import Space, Task
@@ -7,7 +10,9 @@ from tvmlab.core.error import LabError
 from tvmlab.tune import search
 from tvmlab.tune.search.base import shuffled
 
-ALL = ["genetic", "grid", "random"]
+HAS_OPTUNA = importlib.util.find_spec("optuna") is not None
+without = pytest.mark.skipif(not HAS_OPTUNA, reason="needs optuna")
+ALL = ["genetic", "grid", "random", pytest.param("optuna", marks=without)]
 HUGE = Space({f"k{i}": tuple(range(10)) for i in range(12)})
 
 
@@ -30,7 +35,7 @@ def played(found, space, rounds=20, n=8):
 
 
 def test_a_file_is_a_search():
-    assert set(ALL) <= set(search.names())
+    assert {"annealing", "genetic", "grid", "optuna", "random"} <= set(search.names())
     with pytest.raises(LabError) as e:
         search.get("swarm")
     assert e.value.legal == tuple(search.names())
@@ -39,7 +44,8 @@ def test_a_file_is_a_search():
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("space", [HUGE, Space({"a": (1, 2, 3), "b": tuple(range(50))})], ids=["huge", "small"])
 def test_the_same_seed_gives_the_same_points_and_none_twice(name, space):
-    first, again, other = (played(made(name, space, seed), space) for seed in (1, 1, 2))
+    rounds = 5 if name == "optuna" else 20  # which is slower
+    first, again, other = (played(made(name, space, seed), space, rounds) for seed in (1, 1, 2))
     assert first == again and len(set(first)) == len(first)
     assert name == "grid" or first != other
     assert all(0 <= i < len(space) for i in first)
@@ -91,3 +97,48 @@ def test_the_genetic_search_finds_better_points_than_chance():
     values = {name: [max(score(HUGE, i) for i in played(made(name, HUGE, seed), HUGE, 40)) for seed in range(5)]
               for name in ("genetic", "random")}  # fmt: skip
     assert min(values["genetic"]) > max(values["random"])
+
+
+# ---------------------------------------------------------------- Optuna
+
+
+@without
+def test_what_is_in_order_is_an_integer_to_optuna():
+    from tvmlab.tune import space
+    from tvmlab.tune.search.optuna import in_order
+
+    made_of = space.Space()
+    made_of.define_knob("unroll", [0, 16, 64])
+    made_of.define_knob("order", ["rows", "columns", "both"])
+    made_of.define_split("tile", 64, num_outputs=2)
+    made_of.define_split("tiles", 64, num_outputs=3)
+    kinds = made("optuna", made_of).kinds
+    assert [type(k).__name__[0] for k in kinds.values()] == ["I", "C", "I", "C"] and kinds["tile"].high == 6
+    assert not in_order([1, 2]) and not in_order([True, False, True]) and not in_order([4, 2, 1])
+
+
+@without
+def test_a_sampler_of_ones_own_and_what_is_none():
+    import optuna
+
+    task = Task(None, HUGE)
+    found = search.get("optuna")(task, sampler=optuna.samplers.RandomSampler(seed=3))
+    assert isinstance(found.study.sampler, optuna.samplers.RandomSampler)
+    with pytest.raises(LabError, match="'TPE' is no sampler"):
+        search.get("optuna")(task, sampler="TPE")
+
+
+@without
+def test_tpe_finds_better_points_than_chance_and_knows_what_failed():
+    best = [max(score(HUGE, i) for i in played(made(name, HUGE, 1), HUGE, 20)) for name in ("optuna", "random")]
+    assert best[0] > 1.5 * best[1]
+    found = made("optuna", HUGE)
+    found.tell([(7, None), (8, 2.0)])
+    assert [t.value for t in found.study.trials] == [0.0, 2.0]
+
+
+def test_without_optuna_it_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(ImportError, match="the package optuna, which is not installed") as e:
+        made("optuna", HUGE)
+    assert e.value.hint == 'pip install "optuna>=4.0"'

@@ -29,6 +29,11 @@ def columns_of(made: list[Any]) -> list[Any]:
     return [features.of(s, args) for s, args in made]
 
 
+def median(found: list[list[int]]) -> list[float]:
+    """Trials to each of replay.NEAR."""
+    return [float(np.median(trials)) for trials in zip(*found, strict=True)]
+
+
 def run(bench: Bench, row: Row) -> None:
     row.heads = ("what", "how many", "ms: median [quartiles]")
     data = recorded.load()
@@ -54,9 +59,11 @@ def run(bench: Bench, row: Row) -> None:
         row.check(f"{what}, {MANY} programs", "under 3 s", f"{all_of_them:.1f} s", all_of_them < 3)
     row.check(f"fit the model to {MANY} rows", "under 350 ms", f"{seconds['fit'] * 1e3:.0f} ms", seconds["fit"] < 0.35)
     found = replay.compare(task, scores, replay.prepared(task, columns))
-    for near, within, trials in zip(replay.NEAR, WITHIN, zip(*found, strict=True), strict=True):
-        mine, theirs = float(np.median(trials)), replay.chance(scores, near)
-        measured = f"{mine:.0f}, by chance {theirs}"
+    peers = {name: median(replay.compare(task, scores, make)) for name, make in replay.peers(task).items()}
+    for k, (near, within, mine) in enumerate(zip(replay.NEAR, WITHIN, median(found), strict=True)):
+        theirs = replay.chance(scores, near)
+        others = "".join(f", {name} {medians[k]:.0f}" for name, medians in peers.items())
+        measured = f"{mine:.0f}, by chance {theirs}{others}"
         row.check(f"trials to {near:.0%} of the best", f"{within}, half of chance", measured,
                   mine <= min(within, theirs / 2))  # fmt: skip
     accuracy = replay.quality(columns, scores, 128)[0]
