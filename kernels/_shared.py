@@ -149,6 +149,20 @@ def work(op: te.Operation) -> int:
     return total
 
 
+def side_by_side(s: Any, op: te.Operation, vectors: int = 1) -> list[Any]:
+    """So many vectors of partial results along the last axis that is folded, then one vector of theirs, then the
+    result: a fold of single elements would wait for each. Gives the stages of the partial results."""
+    found = []
+    for count in (vectors, 1) if vectors > 1 else (1,):
+        _, lanes = s[op].split(s[op].op.reduce_axis[-1], factor=count * LANES)
+        part = s[s.rfactor(op.output(0), lanes)]
+        first, *rest = part.op.axis  # the new axis is in front; the loops that are folded run outside of it
+        part.reorder(*rest, *part.op.reduce_axis, first)
+        in_vectors(part, first, count)
+        found.append(part)
+    return found
+
+
 def worth_threads(op: te.Operation) -> bool:
     return work(op) >= WORTH_THREADS
 

@@ -7,9 +7,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tvmlab import te, tir
+from tvmlab import te, tir, tune
+from tvmlab.error import MissingName
 
-from . import _gpu, _shared
+from . import _gpu, _shared, _space
+
+FOLDS = ["sum", "prod", "max", "min", "all", "any"]
 
 SHAPES = {
     "softmax's denominator": {"op": "sum", "shape": (1024, 1024), "axis": 1},
@@ -156,24 +159,66 @@ def reference(x: Any, /, op: str, axis: Any = None, keepdims: bool = False, **sh
 
 def schedule_reduction(s: Any, op: Any) -> None:
     """Along the last dimension: 16 partial sums side by side, then their sum. Across it: 16 outputs side by side."""
-    stage = s[op]
-    *_, k = stage.op.reduce_axis
+    fold_rows(s, op, may_split(op), **by_hand(op))
+
+
+def by_hand(op: Any) -> dict[str, Any]:
+    """The choices of the hand schedule."""
+    return {"vectors": 1, "parts": 1, "parallel": _shared.worth_threads(op)}
+
+
+def may_split(op: Any) -> bool:
+    """Do its sums run along the last dimension, far enough for vectors of them?"""
+    *_, k = op.reduce_axis
     long_enough = _shared.constant(k.dom.extent, 1024) >= 2 * _shared.LANES
-    if not (long_enough and len(op.outputs) == 1 and reads_along_last(op, k)):
-        _shared.rows(s, op)
+    return long_enough and len(op.outputs) == 1 and reads_along_last(op, k)
+
+
+@tune.template("kernels.reduction")
+def tuned(op: str, shape: Any, axis: Any = None, keepdims: bool = False, dtype: str = "float32") -> tuple[Any, Any]:
+    """The search template: the choices of `fold_rows`. Point 0 is the hand schedule, `schedule_reduction`.
+
+    Refused: argmax and argmin, which fold pairs.
+    """
+    if op.startswith("arg"):
+        raise MissingName("reduction-template", f"there is no search template for {op}: it folds pairs", legal=FOLDS)
+    x, out = declare(op, shape, axis, keepdims, dtype)
+    fold = out.op
+    along, first = may_split(fold), _shared.constant(fold.reduce_axis[0].dom.extent)
+    widest = fold.reduce_axis[-1] if along else fold.axis[-1] if fold.axis else None
+    most = _shared.constant(widest.dom.extent) // (2 * _shared.LANES) if widest is not None else 1
+    alone = _shared.work(fold) == _length(fold)  # one result: its parts are what threads could share
+    cfg = tune.get_config()
+    cfg.add_flop(_shared.work(fold))
+    choices: dict[str, list[Any]] = {
+        "vectors": [1, *[v for v in (2, 4, 8, 16) if v <= most]],
+        "parts": [1, *[n for n in (2, 4, 16, 64) if alone and 4 * n <= first]],
+        "parallel": [False, True] if not alone or first >= 8 else [False],
+    }
+    s = te.create_schedule(fold)
+    fold_rows(s, fold, along, **_space.choose(cfg, choices, by_hand(fold)))
+    return s, [x, out]
+
+
+def fold_rows(s: Any, op: Any, along: bool, *, vectors: int, parts: int, parallel: bool) -> None:
+    """`along`: partial sums side by side, then their sum; else outputs side by side. `vectors` of either at a time.
+    `parts`: so many along the first axis that is folded, which threads may share."""
+    if parts > 1:
+        first, *_ = s[op].op.reduce_axis
+        part, _ = s[op].split(first, nparts=parts)
+        op = s.rfactor(op.output(0), part).op
+    if not along:
+        _shared.rows(s, op, vectors=vectors, parallel=parallel)
         return
-    _, lanes = stage.split(k, factor=_shared.LANES)
-    partial = s.rfactor(op.output(0), lanes)  # adds the axis of the partial sums in front
-    part = s[partial]
-    first, *rest = part.op.axis
-    part.reorder(*rest, *part.op.reduce_axis, first)  # the split axis is inside: ko of the sum runs outside the lanes
-    part.vectorize(first)
+    partial = _shared.side_by_side(s, op, vectors)
+    stage = s[op]
     axes = list(stage.op.axis)
     if not axes:
         return
-    outer = _shared.in_parallel(stage, axes, op=op)
+    outer = _shared.in_parallel(stage, axes, op=op, parallel=parallel)
     inner = stage.leaf_iter_vars[-2]
-    part.compute_at(stage, inner if inner.iter_type == outer.iter_type else outer)
+    for part in partial:
+        part.compute_at(stage, inner if inner.iter_type == outer.iter_type else outer)
 
 
 def reads_along_last(op: Any, k: Any) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tvmlab import te
+from tvmlab import te, tune
 
-from . import _gpu, _shared
+from . import _gpu, _shared, _space
 from .reduction import real_axes
 
 SHAPES = {
@@ -78,21 +78,75 @@ def reference(x: Any, /, axis: int = -1, log: bool = False, **shape: Any) -> Any
 
 def schedule_softmax(s: Any, op: Any) -> None:
     """Row by row: the largest element, the powers, their sum and the quotients, while the row is in the cache."""
+    row_by_row(s, op, **by_hand(op))
+
+
+def by_hand(op: Any) -> dict[str, Any]:
+    """The choices of the hand schedule."""
+    return {"place": "row", "rows": 1, "vectors": 1, "sums": 1, "powers": "kept",
+            "parallel": _shared.worth_threads(op)}  # fmt: skip
+
+
+@tune.template("kernels.softmax")
+def tuned(shape: Any, axis: int = -1, log: bool = False, dtype: str = "float32") -> tuple[Any, list[Any]]:
+    """The search template: the choices of `row_by_row`. Point 0 is the hand schedule, `schedule_softmax`."""
+    x, out = declare(shape, axis, log, dtype)
+    along = _along_rows(out.op)
+    wide = _shared.constant(out.shape[-1]) // _shared.LANES
+    several = along and len(shape) > 1
+    cfg = tune.get_config()
+    cfg.add_flop((4 if log else 5) * _shared.work(out.op))  # a comparison, two sums, an exponential, a quotient
+    choices: dict[str, list[Any]] = {
+        "place": ["row", "root"] if along else ["row"],
+        "rows": [1, *[n for n in (2, 4, 8) if several and n <= _shared.constant(shape[-2])]],
+        "vectors": [1, *[v for v in (2, 4, 8) if v <= wide]],
+        "sums": [1, *[v for v in (2, 4, 8) if along and 2 * v <= wide]],
+        "powers": ["kept"] if log else ["kept", "again"],
+        "parallel": [False, True],
+    }
+    s = te.create_schedule(out.op)
+    row_by_row(s, out.op, **_space.choose(cfg, choices, by_hand(out.op)))
+    return s, [x, out]
+
+
+def row_by_row(
+    s: Any, op: Any, *, place: str, rows: int, vectors: int, sums: int, powers: str, parallel: bool
+) -> None:
+    """The parts of a softmax.
+
+    `place`: for a row at a time, or for all of them. `rows`: so many at a time. `vectors`: of elements. `sums`: vectors
+    of partial results side by side. `powers`: kept, or computed again for the quotients.
+    """
     parts = _parts(op)
-    axis = op.attrs["axis"]
-    data = list(s[op].op.axis)
-    if axis != len(data) - 1 or len(data) == 1:
+    if powers == "again":
+        parts = [p for p in parts if p.reduce_axis or len(p.axis) < len(op.axis) or s[p].compute_inline()]
+    if not _along_rows(op):
         for part in (*parts, op):
-            _shared.rows(s, part)
+            _shared.rows(s, part, vectors=vectors, parallel=parallel)
         return
-    outer = _shared.in_parallel(s[op], data[:-1], at_least=1 << 20)
-    _vector(s[op], data[-1])
+    *lead, last = s[op].op.axis
+    inside: list[Any] = []
+    if rows > 1:
+        lead[-1], block = s[op].split(lead[-1], factor=rows)
+        inside = [block]
+    s[op].reorder(*lead, *inside, last)
+    outer = _shared.in_parallel(s[op], lead, at_least=1 << 20, parallel=parallel)
+    _vector(s[op], last, vectors)
     for part in reversed(parts):
-        s[part].compute_at(s[op], outer)
+        stages = [s[part]]
         if part.reduce_axis:
-            _partial_sums(s, part, s[op], outer)
-        elif len(part.axis) == len(data):
-            _vector(s[part], s[part].op.axis[-1])
+            long_enough = _shared.constant(part.reduce_axis[0].dom.extent, 1024) >= 2 * _shared.LANES
+            stages += _shared.side_by_side(s, part, sums) if long_enough else []
+        elif len(part.axis) == len(op.axis):
+            _vector(s[part], s[part].op.axis[-1], vectors)
+        for stage in stages:
+            if place == "row":
+                stage.compute_at(s[op], outer)
+
+
+def _along_rows(op: Any) -> bool:
+    """Is the axis the last of several dimensions?"""
+    return bool(op.attrs["axis"] == len(op.axis) - 1 and len(op.axis) > 1)
 
 
 def _parts(op: Any) -> list[Any]:
@@ -100,22 +154,9 @@ def _parts(op: Any) -> list[Any]:
     return [p for p in _shared.operations([op.output(0)])[:-1] if p.name.startswith("T_softmax_")]
 
 
-def _vector(stage: Any, axis: Any) -> None:
-    _, lanes = stage.split(axis, factor=_shared.LANES)
-    stage.vectorize(lanes)
-
-
-def _partial_sums(s: Any, op: Any, parent: Any, at: Any) -> None:
-    """16 partial results side by side, then theirs: a fold of single elements would wait for each."""
-    (k,) = s[op].op.reduce_axis
-    if _shared.constant(k.dom.extent, 1024) < 2 * _shared.LANES:
-        return
-    _, lanes = s[op].split(k, factor=_shared.LANES)
-    part = s[s.rfactor(op.output(0), lanes)]
-    first, *rest = part.op.axis
-    part.reorder(*rest, *part.op.reduce_axis, first)
-    part.vectorize(first)
-    part.compute_at(parent, at)
+def _vector(stage: Any, axis: Any, vectors: int) -> None:
+    _, inner = stage.split(axis, factor=vectors * _shared.LANES)
+    _shared.in_vectors(stage, inner, vectors)
 
 
 def schedule_cpu(outs: Any) -> Any:
