@@ -1,7 +1,10 @@
 """The search templates of the gallery: points by chance equal NumPy at odd shapes, the first is the hand schedule."""
 
+import inspect
 import pickle
 import random
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -82,6 +85,17 @@ def test_spaces(name, golden):
     legal = [c.key for c in found if isinstance(c, Candidate)]
     lines.append(f"of {len(found)} for {what} are {len(legal)} legal, {len(set(legal))} different")
     golden("\n".join([*lines, repr(task.space)]))
+
+
+def test_the_page_lists_arguments_and_knobs():
+    page = (Path(__file__).parents[2] / "docs" / "templates.md").read_text(encoding="utf-8")
+    for text in page.split("\n## ")[1:]:
+        name = re.match(r"`kernels\.(\w+)`", text)[1]
+        head = re.sub(r"\(.*?\)", "", text.splitlines()[0].split(": ", 1)[1])
+        assert head.replace(" ,", ",").split(", ") == list(inspect.signature(kernels.get(name).tuned).parameters)
+        said = [word for line in re.findall(r"^\| (`.*?) \|", text, re.M) for word in re.findall(r"`(\w+)`", line)]
+        assert said == kernels.task(name, **ODD[name][0]).space.names
+    assert len(page.split("\n## ")) - 1 == len(ODD)
 
 
 def test_a_fold_of_pairs_has_no_template():
