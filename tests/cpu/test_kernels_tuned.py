@@ -4,6 +4,8 @@ import inspect
 import pickle
 import random
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -103,9 +105,14 @@ def test_a_fold_of_pairs_has_no_template():
         kernels.task("reduction", op="argmax", shape=(5, 37), axis=1)
 
 
-def test_a_template_is_found_by_its_name_anywhere():
-    task = tune.create("kernels.matmul", [17, 33, 5, 0, False, False, "float32"], "llvm")
-    assert task == kernels.task("matmul", "llvm", m=17, n=33, k=5) == pickle.loads(pickle.dumps(task))
+def test_a_template_is_found_by_its_name_where_nobody_has_imported_it():
+    code = "from tvmlab import tune; print(len(tune.create('kernels.softmax', [(5, 37), -1, False, 'float32']).space))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    task = kernels.task("softmax", "llvm", shape=(5, 37))
+    assert int(found) == len(task.space) and task == pickle.loads(pickle.dumps(task))
+    with pytest.raises(LabError, match="kernels.softmaxx"):
+        tune.create("kernels.softmaxx", [(5, 37)])
+
+
+def test_without_a_template_it_is_the_space_of_any_expression():
     assert kernels.task("pad", **kernels.get("pad").SMALL[0]).name == "generic"
-    with pytest.raises(LabError, match="kernels.matmull"):
-        tune.create("kernels.matmull", [17, 33, 5])
