@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-REGISTERS = 28  # vectors that a tile may keep of the 32 there are; CPUs with 16 find their tiles among the smaller ones
-ROWS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14)
+REGISTERS = 32  # of the widest CPUs; those with 16, of half the width, find their tiles among the smaller ones
+FEWEST = 6  # sums that do not wait for each other: with fewer a CPU that adds 16 elements at once is half idle
+ROWS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
 VECTORS = (1, 2, 3, 4)
 
 
@@ -21,11 +22,11 @@ def choose(cfg: Any, choices: Mapping[str, Sequence[Any]], hand: Mapping[str, An
 
 
 def tiles(most_rows: int, most_vectors: int, rows: Sequence[int] = ROWS) -> list[tuple[int, int]]:
-    """(rows, vectors) of tiles that registers hold, with four independent sums at least where there are so many."""
+    """(rows, vectors) of tiles whose sums fit registers, beside a vector of each column and one of the rows."""
     vectors = [v for v in VECTORS if v <= max(1, most_vectors)]
     some = [r for r in rows if 1 < r <= most_rows] or [1]
-    found = [(r, v) for v in vectors for r in some if r * v <= REGISTERS]
-    least = min(4, max(r * v for r, v in found))
+    found = [(r, v) for v in vectors for r in some if r * v + v + 1 <= REGISTERS]
+    least = min(FEWEST, max(r * v for r, v in found))
     return [(r, v) for r, v in found if r * v >= least]
 
 

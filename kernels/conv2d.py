@@ -228,9 +228,8 @@ def tuned(
         "tile": _space.tiles(each, -(-g.span // _shared.LANES), whole),
         "order": ["channels inside", "positions inside"],
         "taps": ["rc ry rx", "ry rx rc"] if taps > deep > 1 else ["rc ry rx"],
-        "depth": _space.below((32, 64, 128), deep),
         "unroll": [False, True] if taps > 1 else [False],
-        "widen": [False, True],
+        "widen": [True] if g.span <= ONE_TILE else [False, True],
         "pack": [False, True] if each > 1 else [False],
         "parallel": [False, True],
     }
@@ -247,11 +246,13 @@ def inputs(
     return data, weight
 
 
+ONE_TILE = 4 * _shared.LANES  # positions
+
+
 def by_hand(g: Any, each: int, groups: int) -> dict[str, Any]:
     """The choices of the hand schedule. `each`: output channels of a group."""
-    plain = {"order": "channels inside", "taps": "rc ry rx", "depth": 0, "unroll": False, "pack": False,
-             "parallel": False}  # fmt: skip
-    if g.span <= 4 * _shared.LANES:  # all positions in one tile: the many weights of such layers are read once
+    plain = {"order": "channels inside", "taps": "rc ry rx", "unroll": False, "pack": False, "parallel": False}
+    if g.span <= ONE_TILE:  # all positions in one tile: the many weights of such layers are read once
         rows, vectors, widen = 4, 4, True
     else:
         rows, vectors, widen = (8 if each % 8 == 0 else 6), 3, False
@@ -293,38 +294,31 @@ def in_rows(
 
 
 def tile_rows(
-    s: Any, sums: Any, weight: Any, rows: int, vectors: int, *, order: str, taps: str, depth: int, unroll: bool,
-    pack: bool,
-) -> Any:  # fmt: skip
+    s: Any, sums: Any, weight: Any, rows: int, vectors: int, *, order: str, taps: str, unroll: bool, pack: bool
+) -> Any:
     """n, qo, oo, rc, ry, rx, [rows x vectors]: the tile's sums stay in registers while the taps run. Gives qo.
 
-    `order`: which loop over tiles is inside. `taps`: the order of the sum. `depth`: the input channels after which the
-    sums are written, and added to later; 0: all. `unroll`: the taps of a row, or four channels. `pack`: the weights of
-    a tile's channels are copied side by side.
+    `order`: which loop over tiles is inside. `taps`: the order of the sum. `unroll`: the taps of a row, or four
+    channels. `pack`: the weights of a tile's channels are copied side by side.
     """
     packed = s.cache_read(weight, "global", [sums]) if pack else None
-    part = sums if depth else s.cache_write(sums, "local")
+    tile = s.cache_write(sums, "local")
     stage, lanes = s[sums], _shared.LANES
     n, o, q = stage.op.axis
     qo, qi = stage.split(q, factor=vectors * lanes)
     oo, oi = stage.split(o, factor=rows)
     outer, inner = (qo, oo) if order == "channels inside" else (oo, qo)
     qv, ql = stage.split(qi, factor=lanes)
-    if depth:
-        rc, ry, rx = stage.op.reduce_axis
-        ro, rc = stage.split(rc, factor=depth)
-        stage.reorder(n, outer, ro, inner, *in_order(stage, (rc, ry, rx), taps, unroll), oi, qv, ql)
-    else:
-        stage.reorder(n, outer, inner, oi, qv, ql)
+    stage.reorder(n, outer, inner, oi, qv, ql)
     registers(stage, oi, qv, ql)
-    if not depth:
-        s[part].compute_at(stage, inner)
-        n, o, q = s[part].op.axis
-        qv, ql = s[part].split(q, factor=lanes)
-        s[part].reorder(n, *in_order(s[part], s[part].op.reduce_axis, taps, unroll), o, qv, ql)
-        registers(s[part], o, qv, ql)
+    s[tile].compute_at(stage, inner)
+    n, o, q = s[tile].op.axis
+    qv, ql = s[tile].split(q, factor=lanes)
+    s[tile].reorder(n, *in_order(s[tile], s[tile].op.reduce_axis, taps, unroll), o, qv, ql)
+    registers(s[tile], o, qv, ql)
     if packed is not None:
-        *_, place = s[packed].transform_layout(lambda o, c, y, x: [o // rows, c, y, x, o % rows])
+        inside = (lambda c, y, x: [c, y, x]) if taps == "rc ry rx" else (lambda c, y, x: [y, x, c])
+        *_, place = s[packed].transform_layout(lambda o, *at: [o // rows, *inside(*at), o % rows])
         s[packed].unroll(place)
     return outer
 
