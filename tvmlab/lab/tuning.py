@@ -62,7 +62,8 @@ class Tuning(Subject, Shown):
         self._closed = False
         self._lock = threading.Lock()
         self._turn = threading.Lock()
-        self._end: threading.Thread | None = None  # which waits for the end of the session
+        self._over = threading.Event()  # set: no session is on
+        self._over.set()
 
     # ------------------------------------------------------------ what is tuned
 
@@ -236,8 +237,8 @@ class Tuning(Subject, Shown):
         self.session.start()
         if self._resting:
             self.session.pause()
-        self._end = threading.Thread(target=self._await, args=(self.session,), name="tvmlab tuning ends", daemon=True)
-        self._end.start()
+        self._over.clear()
+        threading.Thread(target=self._await, args=(self.session,), name="tvmlab tuning ends", daemon=True).start()
 
     def pause(self) -> Tuning:
         """Nothing is measured from now on, until `resume`."""
@@ -263,8 +264,7 @@ class Tuning(Subject, Shown):
 
     def wait(self, seconds: float | None = None) -> bool:
         """Until the session has ended; False if it has not by then. An interrupt leaves it alone."""
-        if self._end is not None:
-            self._end.join(seconds)
+        self._over.wait(seconds)  # no join: an interrupted one takes the thread for ended (CPython 3.11)
         return not self.going
 
     def clear(self) -> Tuning:
@@ -443,8 +443,12 @@ class Tuning(Subject, Shown):
                 timing.end(self)
         self._changed()
         lab = self._lab()
-        if lab is not None and not self._closed:
-            lab.later.soon(lab.tune_ended)
+        try:
+            if lab is not None and not self._closed:
+                lab.later.soon(lab.tune_ended)
+        finally:
+            if self.session is session:
+                self._over.set()
 
     def _space_of(self, task: Any) -> Any:
         if task is None:

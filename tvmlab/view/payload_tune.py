@@ -16,7 +16,7 @@ class Openable(TypedDict):
     """A parameter of a step that can be made tunable."""
 
     step: str  # id of the step
-    param: str
+    param: str  # an argument of it, or "taken": is the step made at all?
     label: str  # "split i: factor"
     now: str  # its value
     open: bool

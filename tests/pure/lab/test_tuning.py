@@ -545,3 +545,33 @@ def test_what_a_full_disk_kept_in_memory_is_written_by_the_next_session(lab, tmp
     lab.tune.start(trials=14).wait(60)
     kept = {r.index for r in load(tmp_path / "C.tune.jsonl") if r.kind == "trial"}
     assert kept == {int(t["index"]) for t in lab.tune.trials} and len(kept) == 14
+
+
+def test_an_interrupt_leaves_the_session_alone(lab):
+    import os
+    import signal
+
+    Played.wait = {*range(60)}
+    opened(lab).tune.start()
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        lab.tune.wait(60)
+    assert lab.tune.state == "running" and not lab.tune.wait(0.05)
+    assert lab.tune.stop().wait(60) and lab.tune.state == "done"
+
+
+def test_a_search_that_comes_to_its_end_while_it_is_widened_goes_on(lab, monkeypatch):
+    from tvmlab.tune.restrict import Within
+
+    propose = Within.propose
+
+    def at_the_end(self, n):
+        found = propose(self, n)
+        if not found and len(self.part) == 12:
+            lab.tune.allow("e1.factor", [0, 1, 2, 3, 4])
+        return found
+
+    monkeypatch.setattr(Within, "propose", at_the_end)
+    opened(lab).tune.allow("e1.factor", [1])
+    lab.tune.start(trials=20).wait(60)
+    assert len(lab.tune.trials) == 20
