@@ -59,7 +59,7 @@ export function Model({ now }: { now: TuneState }) {
 function believed(rho: number): string {
   if (rho > 0.8) return "the model orders schedules well";
   if (rho > 0.4) return "the model helps, and is often wrong";
-  return "the model knows little so far";
+  return rho < -0.2 ? "so far its order is rather the reverse" : "the model knows little so far";
 }
 
 function Ranks({ all, now }: { all: Placed[]; now: TuneState }) {

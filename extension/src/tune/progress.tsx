@@ -119,19 +119,17 @@ function Marks({ made, now }: { made: Layout; now: TuneState }) {
     <>
       <TimeAxis box={box} scale={scale} />
       <CountAxis box={box} ticks={countTicks(last)} at={x} label="trials" />
-      {now.now && (
-        <g>
-          <path class="tvn-now" d={`M${box.left} ${scale(now.now)}H${box.right}`} />
-          <text class="tvn-now-text" x={box.right} y={scale(now.now) - 5} text-anchor="end">
-            now {seconds(now.now)}
-          </text>
-        </g>
-      )}
+      {now.now && <path class="tvn-now" d={`M${box.left} ${scale(now.now)}H${box.right}`} />}
       <path class="tvn-again" d={paths.again} />
       <path class="tvn-hole" d={paths.again} />
       <path class="tvn-trial" d={paths.own} />
       <path class="tvn-best" d={paths.best} />
       <path class="tvn-failed" d={paths.failed} />
+      {now.now && (
+        <text class="tvn-now-text" x={box.right} y={scale(now.now) - 6} text-anchor="end">
+          now {seconds(now.now)}
+        </text>
+      )}
     </>
   );
 }
