@@ -53,6 +53,7 @@ _MODULES: dict[str, str] = {
 
 # what a notebook shows of schedules, tensors, programs: loaded when one is shown
 hooks.later(lambda: import_module("tvmlab.view.rich"))
+hooks.later(lambda: import_module("tvmlab.view.tuned_live"))
 hooks.later(lambda: import_module("tvmlab.lab.app"))  # s.lab()
 
 

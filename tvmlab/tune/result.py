@@ -13,6 +13,7 @@ from ..core.units import duration
 from . import finish
 from .finish import CLOSE
 from .records import Log, Record, config_of, contenders, standing
+from .watch import Drawn
 
 DRIFTS = 0.1  # part by which the same candidate's time changes, from which on it is said
 
@@ -66,7 +67,7 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Result(Shown):
+class Result(Drawn, Shown):
     """`records`: every trial. `discarded`: how many points gave nothing to measure, by reason. `notes`: sentences.
 
     `retimed`: the fastest ones, timed again at the end.

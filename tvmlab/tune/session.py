@@ -30,6 +30,7 @@ from .measure import Measured, Measurer, Setup
 from .records import Log, Record
 from .restrict import On, PartOf, Within
 from .result import Drift, Progress, Result
+from .watch import Watched, watched
 
 State = Literal["ready", "running", "paused", "stopping", "done"]
 OnTrial = Callable[[Record], Any]
@@ -43,7 +44,7 @@ BY_NAME = 'give it by name: search="annealing"'
 DRIFT_EVERY = 24  # trials between two timings of the same candidate
 
 
-class Session:
+class Session(Watched):
     """`trials`: measured in all, those in the file included; `seconds`: of work, pauses not counted, and not the 2 s at
     the end in which the fastest are timed again. `search`: a name (`random`, `grid`, `genetic`, ...) or a search.
     `records`: a file that is read first, and added to. `setup`: how to measure (a Setup, or its fields as a mapping).
@@ -602,9 +603,15 @@ def run(
     on_trial: OnTrial | None = None,
     batch: int = 16,
     setup: Setup | Mapping[str, Any] | None = None,
+    show: bool | None = None,
 ) -> Result:
-    """Tune, and wait for the end; an interrupt ends it and gives what was found. The arguments are those of Session."""
-    return _waited(Session(task, trials, seconds, search, seed, records, target, on_trial, batch, setup).start())
+    """Tune, and wait for the end; an interrupt ends it and gives what was found. The arguments are those of Session.
+
+    `show`: follow it here, with plots in a notebook and a line of progress elsewhere; None: in notebooks and terminals.
+    """
+    session = Session(task, trials, seconds, search, seed, records, target, on_trial, batch, setup)
+    with watched(session, show):
+        return _waited(session.start())
 
 
 def _waited(session: Session) -> Result:
