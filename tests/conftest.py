@@ -18,6 +18,23 @@ def pytest_addoption(parser):
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files of the tests that run")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """`--dist loadgroup` means the groups of tests/groups.py: marks of groups are lost with pytest 9.2 and xdist 3.8."""
+    if config.getoption("dist") != "loadgroup":
+        return None
+    from tests.groups import GroupScheduling
+
+    return GroupScheduling(config, log)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    """The browser's tests are one long group, so a process of xdist has to begin with them."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: not item.nodeid.startswith("tests/ui/"))
+
+
 @pytest.fixture
 def golden(request) -> Golden:
     """The expected text of this test: `assert show(program) == golden`."""

@@ -14,14 +14,9 @@ BROWSER = {"lab", "notebook7", "browser"}
 
 
 def pytest_collection_modifyitems(items):
-    """Tests with a browser are slow, and belong to one worker: one server and one browser for the whole run.
-
-    With pytest 9.2 and pytest-xdist 3.8 the group has no effect (xdist writes a `_nodeid` that pytest no longer reads):
-    then each worker has its own server and browser, which is no fault.
-    """
+    """Tests with a browser are slow."""
     for item in items:
         if BROWSER & set(getattr(item, "fixturenames", ())):
-            item.add_marker(pytest.mark.xdist_group("browser"))
             item.add_marker(pytest.mark.slow)
 
 
