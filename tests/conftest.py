@@ -20,7 +20,7 @@ def pytest_addoption(parser):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """`--dist loadgroup` means the groups of tests/groups.py: marks of groups are lost with pytest 9.2 and xdist 3.8."""
+    """`--dist loadgroup` means the groups of tests/groups.py: pytest 9.2 loses the marks of xdist 3.8's own groups."""
     if config.getoption("dist") != "loadgroup":
         return None
     from tests.groups import GroupScheduling

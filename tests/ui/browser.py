@@ -32,6 +32,8 @@ from tests.ui.ports import free_port
 ROOT = Path(__file__).parents[2]
 PICTURES = Path(os.environ.get("TVMLAB_SCREENSHOTS", ROOT / "build" / "screenshots"))
 TOKEN = "secret"
+VIEWPORT = {"width": 1400, "height": 1000}
+LIGHT = "JupyterLab Light"
 PATIENCE = 30_000  # milliseconds, of whatever is waited for
 FLAGS = """--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
     --disable-component-update --disable-sync --disable-dev-shm-usage""".split()
@@ -46,13 +48,44 @@ QUIET = {"fetchNews": "false", "checkForUpdates": False}  # the pop-up would cov
 FIND = "path => [...(window.jupyterapp?.shell?.widgets('main') ?? [])].find(w => w.context?.path === path)"
 OPEN = f"path => ({FIND})(path)?.context.isReady"
 # The kernel is there, connected and idle. Before that "run all" is dropped without a word.
-READY = f"""async path => {{
-  await window.jupyterapp?.restored;
+# Not async: Playwright's `wait_for_function` takes the promise itself, whatever it will say, for a yes.
+READY = f"""path => {{
   const session = ({FIND})(path)?.sessionContext;
-  await session?.ready;
   const kernel = session?.session?.kernel;
-  return kernel?.connectionStatus === 'connected' && kernel?.status === 'idle';
+  return session?.isReady && kernel?.connectionStatus === 'connected' && kernel?.status === 'idle';
 }}"""
+RESTORED = """() => {
+  window.jupyterapp?.restored.then(() => { window.isRestored = true });
+  return window.isRestored;
+}"""
+# Closes every document but one; whose kernel is just starting is waited for, or JupyterLab complains.
+CLOSE = """const close = async but => {
+  const widgets = [...window.jupyterapp.shell.widgets('main')].filter(w => w !== but);
+  const kernels = Promise.allSettled(widgets.map(w => w.context?.sessionContext?.ready));
+  await Promise.race([kernels, new Promise(done => setTimeout(done, 10000))]);
+  for (const widget of widgets) widget.dispose();
+}"""
+# In the page that is there, as a person opens a file. What was open on it is closed, and the launcher that comes then.
+OPEN_HERE = f"""async path => {{
+  {CLOSE};
+  await close();
+  window.jupyterapp.commands.execute('docmanager:open', {{ path }});
+}}"""
+CLOSE_OTHERS = f"""async path => {{
+  {CLOSE};
+  await close(({FIND})(path));
+}}"""
+# As a page is at first: no document, the file browser at the left, the right side closed, no message.
+CLEAR = f"""async () => {{
+  {CLOSE};
+  await close();
+  const {{ shell }} = window.jupyterapp;
+  shell.activateById('filebrowser');
+  shell.collapseRight();
+  for (const button of document.querySelectorAll('.Toastify__close-button')) button.click();
+}}"""
+IS_CLEAR = """() => !document.querySelector('.jp-Dialog, .Toastify__toast, .lm-Menu') &&
+  document.querySelector('#filebrowser')?.checkVisibility()"""
 FRONT = f"path => window.jupyterapp.shell.activateById(({FIND})(path).id)"
 SAVE = f"path => ({FIND})(path).context.save()"
 ASK = f"""async ([path, code]) => {{
@@ -159,7 +192,7 @@ def file_name(test: str) -> str:
 @contextmanager
 def tab(browser: Any, server: Server, name: str, **more: Any) -> Iterator["Tab"]:
     """`more`: of the browser's context, such as `has_touch`."""
-    context = browser.new_context(viewport={"width": 1400, "height": 1000}, **more)
+    context = browser.new_context(viewport=VIEWPORT, **more)
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     it = Tab(context, server, file_name(name))
     try:
@@ -171,20 +204,52 @@ def tab(browser: Any, server: Server, name: str, **more: Any) -> Iterator["Tab"]
         server.stop_kernels()
 
 
+@contextmanager
+def desk(browser: Any, server: Server) -> Iterator["Tab"]:
+    """A page of JupyterLab that is loaded once, for one test after the other: see `Tab.begin`."""
+    with tab(browser, server, "desk") as it:
+        it.page.goto(f"{server.url}/lab/workspaces/desk?token={TOKEN}")
+        it.page.wait_for_function(RESTORED)
+        it.stays = True
+        yield it
+
+
 class Tab:
     """A page of one browser profile, in a folder of its own on the server."""
 
+    stays = False  # `open` opens in the page as it is, without loading it again
+
     def __init__(self, context: Any, server: Server, name: str):
-        self.context, self.server, self.name = context, server, name
-        self.folder = server.root / name
-        self.folder.mkdir(exist_ok=True)
-        self.path = ""  # of the notebook that was opened last
+        self.context, self.server = context, server
+        self.move(name)
         self.outside: list[str] = []
         self.errors: list[str] = []
         self.expected: list[str] = []
         context.set_default_timeout(PATIENCE)
         context.on("request", lambda request: self._asked(request.url))
         self.page = self.new_page()
+
+    def move(self, name: str) -> None:
+        """To a folder of its own on the server."""
+        self.name, self.folder = name, self.server.root / name
+        self.folder.mkdir(exist_ok=True)
+        self.path = ""  # of the notebook that was opened last
+
+    def begin(self, name: str) -> None:
+        """Starts over on the page as it is: nothing is open, no kernel runs, nothing was said."""
+        for page in self.context.pages:
+            if page is not self.page:
+                page.close()
+        self.page.mouse.move(1, 1)
+        self.page.set_viewport_size(VIEWPORT)
+        self.page.evaluate(CLEAR)
+        if self.page.evaluate("document.body.dataset.jpThemeName") != LIGHT:
+            self.theme(LIGHT)
+        self.page.wait_for_function(IS_CLEAR, timeout=PATIENCE / 3)
+        self.server.stop_kernels()
+        self.move(file_name(name))
+        for said in (self.outside, self.errors, self.expected):
+            said.clear()
 
     def new_page(self) -> Any:
         """One more tab of this browser (a second view of a notebook, say)."""
@@ -238,16 +303,25 @@ class Tab:
     def read(self, file: str) -> Any:
         return nbformat.read(self.folder / file, as_version=4)
 
-    def open(self, file: str, cells: list[str] | None = None, *, kernel: bool = True, page: Any = None) -> None:
-        """Opens a file of this test's folder, written first if cells are given, and waits for it and its kernel."""
+    def open(self, file: str, cells: list[str] | None = None, *, kernel: bool = True, load: bool = False) -> None:
+        """Opens a file of this test's folder, written first if cells are given, and waits for it and its kernel.
+
+        On a page that stays it is the only document then. `load` loads the page in any case.
+        """
         if cells is not None:
             self.write(file, cells)
-        page = page or self.page
+        page = self.page
         self.path = f"{self.name}/{file}"
-        page.goto(self.server.address(self.path, self.name))
+        if self.stays and not load:
+            page.evaluate(OPEN_HERE, self.path)
+        else:
+            page.goto(self.server.address(self.path, self.name))
+        page.wait_for_function(RESTORED)
         page.wait_for_function(OPEN, arg=self.path)
+        if self.stays and not load:
+            page.evaluate(CLOSE_OTHERS, self.path)
         if kernel:
-            page.wait_for_function(READY, arg=self.path)
+            self.wait_idle()
 
     def front(self) -> None:
         """Brings the notebook to the front, where commands act on it."""
@@ -288,6 +362,7 @@ class Tab:
     def reload(self) -> None:
         """Loads the page again, and waits until the notebook is there with its kernel."""
         self.page.reload()
+        self.page.wait_for_function(RESTORED)
         self.page.wait_for_function(OPEN, arg=self.path)
         self.wait_idle()
 

@@ -1,5 +1,7 @@
 """What the browser tests may ask for: `lab`, a tab in JupyterLab; `notebook7`, one in Notebook 7. See browser.py.
 
+To load JupyterLab costs more than most tests do: `fresh` and `book` use one page in turn.
+
 With TVMLAB_UI=required (CI) a skipped test of this folder is a failure. Without it, a machine that lacks Chromium, the
 built front end or a Python package skips, and says why.
 """
@@ -10,13 +12,13 @@ import os
 import pytest
 
 REQUIRED = os.environ.get("TVMLAB_UI") == "required"
-BROWSER = {"lab", "notebook7", "browser"}
+TABS = ("book", "fresh", "lab", "notebook7")
 
 
 def pytest_collection_modifyitems(items):
     """Tests with a browser are slow."""
     for item in items:
-        if BROWSER & set(getattr(item, "fixturenames", ())):
+        if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)
 
 
@@ -24,7 +26,7 @@ def pytest_collection_modifyitems(items):
 def pytest_runtest_makereport(item):
     report = (yield).get_result()
     _refuse_skip(report)
-    tab = next((item.funcargs[n] for n in ("book", "lab", "notebook7") if n in getattr(item, "funcargs", ())), None)
+    tab = next((item.funcargs[n] for n in TABS if n in getattr(item, "funcargs", ())), None)
     if report.when == "call" and report.failed and tab is not None:
         with contextlib.suppress(Exception):  # a page that is gone has no picture
             from tests.ui.browser import file_name
@@ -79,12 +81,60 @@ def lab(browser, lab_server, request):
         yield it
 
 
-@pytest.fixture(scope="module")
-def shared(browser, lab_server, request):
-    """One notebook with one kernel for all tests of a file, on a page that is wide enough for three columns."""
-    from tests.ui.browser import tab
+@pytest.fixture(scope="session")
+def desk(browser, lab_server, request):
+    """`with desk(name) as tab`: a page of JupyterLab that is loaded once, and cleared for each use.
 
-    with tab(browser, lab_server, request.module.__name__.rpartition(".")[2]) as it:
+    After a test that failed, or that left what cannot be cleared, the next one has a new page.
+    """
+    from tests.ui import browser as driver
+
+    stack, kept = contextlib.ExitStack(), []
+
+    def drop():
+        for page in kept:
+            page.errors.clear(), page.outside.clear()  # they were told
+        kept.clear()
+        stack.close()
+
+    def begun(name):
+        if kept:
+            try:
+                kept[0].begin(name)
+            except Exception:
+                drop()
+        if not kept:
+            kept.append(stack.enter_context(driver.desk(browser, lab_server)))
+            kept[0].begin(name)
+        return kept[0]
+
+    @contextlib.contextmanager
+    def use(name):
+        failed, ok = request.session.testsfailed, False
+        it = begun(name)
+        try:
+            yield it
+            it.check()
+            ok = request.session.testsfailed == failed
+        finally:
+            if not ok:
+                drop()
+
+    with stack:
+        yield use
+
+
+@pytest.fixture
+def fresh(desk, request):
+    """As `lab`, on the page that other tests have used and cleared: for what does not depend on how a page starts."""
+    with desk(request.node.name) as it:
+        yield it
+
+
+@pytest.fixture(scope="module")
+def shared(desk, request):
+    """One notebook with one kernel for all tests of a file, on a page that is wide enough for three columns."""
+    with desk(request.module.__name__.rpartition(".")[2]) as it:
         it.page.set_viewport_size({"width": 1560, "height": 1000})
         it.open("book.ipynb", ["", "", ""])
         it.command("application:toggle-left-area")

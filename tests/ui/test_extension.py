@@ -15,8 +15,12 @@ PANEL = "() => window.jupyterapp.shell.activateById('tvmlab-labs')"
 
 
 @pytest.fixture
-def running(lab):
+def running(fresh):
     """A notebook whose lab is at step 3."""
+    return at_step_3(fresh)
+
+
+def at_step_3(lab):
     lab.open("book.ipynb", [LAB, STEPS])
     lab.run_all()
     live(lab).wait_for()
@@ -45,7 +49,8 @@ def source(lab, cell):
     return lab.page.evaluate(code, [lab.path, cell])
 
 
-def test_the_launchers_card_opens_a_lab_that_runs(lab):
+def test_the_launchers_card_opens_a_lab_that_runs(fresh):
+    lab = fresh
     lab.open("empty.ipynb", [""])
     lab.command("launcher:create", {"cwd": lab.name})
     lab.page.locator(".jp-LauncherCard", has_text="Schedule Lab").click()
@@ -59,7 +64,8 @@ def test_the_launchers_card_opens_a_lab_that_runs(lab):
     lab.page.wait_for_function("() => window.jupyterapp.shell.currentWidget.context?.path.endsWith('Lab 2.ipynb')")
 
 
-def test_the_panel_explains_itself_then_lists_labs_and_shows_them(lab):
+def test_the_panel_explains_itself_then_lists_labs_and_shows_them(fresh):
+    lab = fresh
     lab.open("book.ipynb", ["1", LAB])
     side = panel(lab)
     side.get_by_text("this notebook has none that is running").wait_for()
@@ -75,8 +81,8 @@ def test_the_panel_explains_itself_then_lists_labs_and_shows_them(lab):
     assert lab.axe(".tvx-sidebar") == []
 
 
-def test_a_lab_in_a_tab_is_the_same_lab_and_comes_back_after_a_reload(running):
-    lab = running
+def test_a_lab_in_a_tab_is_the_same_lab_and_comes_back_after_a_reload(lab):
+    at_step_3(lab)
     panel(lab).get_by_role("button", name="in a tab").click()
     tab = lab.page.locator(".tvx-tab .tvl")
     tab.wait_for()
@@ -113,7 +119,8 @@ def test_commands_act_on_the_lab(running):
     assert "<html" in download.value.path().read_text()
 
 
-def test_commands_say_why_they_cannot_act(lab):
+def test_commands_say_why_they_cannot_act(fresh):
+    lab = fresh
     lab.open("book.ipynb", ["1"])
     lab.command("tvmlab:undo")
     lab.page.get_by_text("Undo the Last Step: there is no lab in this notebook").wait_for()
@@ -157,7 +164,7 @@ def test_a_reopened_notebook_shows_its_lab_without_running_anything(running):
     lab = running
     snapshot(lab)
     lab.server.stop_kernels()
-    lab.open("book.ipynb")
+    lab.open("book.ipynb", load=True)
     still = lab.page.locator(".jp-Notebook .tvx-output .tvl")
     still.wait_for()
     assert still.count() == 1
@@ -216,7 +223,8 @@ def test_a_saved_file_opens(running):
     lab.screenshot("file")
 
 
-def test_a_cell_shows_what_is_typed(lab):
+def test_a_cell_shows_what_is_typed(fresh):
+    lab = fresh
     start = "from tvmlab import te\nfrom tvmlab.kernels import matmul\n%load_ext tvmlab"
     lab.open("live.ipynb", [start, f"%%schedule --live\n{TYPED}"])
     lab.run_all()

@@ -42,7 +42,8 @@ def is_done(page):
 
 
 @pytest.mark.parametrize("by", HANDS)
-def test_from_the_launcher_to_a_fast_matmul(lab, by):
+def test_from_the_launcher_to_a_fast_matmul(fresh, by):
+    lab = fresh
     lab.open("empty.ipynb", [""])
     lab.command("launcher:create", {"cwd": lab.name})
     card = lab.page.locator(".jp-LauncherCard", has_text="Schedule Lab")
