@@ -18,8 +18,10 @@ PYTEST = $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup $(ARG
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help lab test check bench lint types front front-test
+.PHONY: help lab test check checks bench lint types front front-test
+ifndef AT_ONCE
 .NOTPARALLEL:
+endif
 
 help:
 	@echo 'make lab     open JupyterLab on the first notebook      (ARGS=--no-browser)'
@@ -33,11 +35,15 @@ help:
 lab: $(LAB) front
 	$(BIN)/python -m jupyterlab --LabApp.default_url=/lab/tree/notebooks/01_first_schedule.ipynb $(ROOT) $(ARGS)
 
-test: lint types front front-test
+test: checks
 	$(PYTEST)
 
-check: lint types front front-test
+check: checks
 	$(PYTEST) -m "not slow"
+
+# Two at once, when all is installed; where make can, what each says comes in one piece.
+checks: $(DEV) front $(VENV)/.node
+	@$(MAKE) AT_ONCE=yes --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),-O) lint types front-test
 
 lint: $(DEV)
 	$(BIN)/python -m ruff check -q
