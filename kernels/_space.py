@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from . import _shared
+
 REGISTERS = 32  # of the widest CPUs; those with 16, of half the width, find their tiles among the smaller ones
 FEWEST = 6  # sums that do not wait for each other: with fewer a CPU that adds 16 elements at once is half idle
 ROWS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
@@ -28,6 +30,11 @@ def tiles(most_rows: int, most_vectors: int, rows: Sequence[int] = ROWS) -> list
     found = [(r, v) for v in vectors for r in some if r * v + v + 1 <= REGISTERS]
     least = min(FEWEST, max(r * v for r, v in found))
     return [(r, v) for r, v in found if r * v >= least]
+
+
+def threads(work: int) -> list[bool]:
+    """In parallel or not, where that can pay. `work`: elements visited."""
+    return [False, True] if work >= _shared.WORTH_THREADS else [False]
 
 
 def below(sizes: Sequence[int], extent: int) -> list[int]:

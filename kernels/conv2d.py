@@ -221,7 +221,8 @@ def tuned(
     g = _rows.Geometry(data, weight.shape[2:], stride, padding, dilation)
     cfg = tune.get_config()
     taps = (in_channel // groups) * g.kernel[0] * g.kernel[1]
-    cfg.add_flop(2 * batch * out_channel * g.out[0] * g.out[1] * taps)
+    work = batch * out_channel * g.out[0] * g.out[1] * taps
+    cfg.add_flop(2 * work)
     each, deep = out_channel // groups, in_channel // groups
     whole = [r for r in _space.ROWS if groups == 1 or each % r == 0]  # a tile does not reach into the next group
     choices: dict[str, list[Any]] = {
@@ -231,7 +232,7 @@ def tuned(
         "unroll": [False, True] if taps > 1 else [False],
         "widen": [True] if g.span <= ONE_TILE else [False, True],
         "pack": [False, True] if each > 1 else [False],
-        "parallel": [False, True],
+        "parallel": _space.threads(work),
     }
     return in_rows(data, weight, g, groups, **_space.choose(cfg, choices, by_hand(g, each, groups)))
 

@@ -191,14 +191,15 @@ def tuned(
     g = _rows.Geometry(data, (kh, kw), *how, split=False)
     most = -(-g.span // _shared.LANES)
     cfg = tune.get_config()
-    cfg.add_flop(2 * batch * channel * g.out[0] * g.out[1] * kh * kw)
+    work = batch * channel * g.out[0] * g.out[1] * kh * kw
+    cfg.add_flop(2 * work)
     choices: dict[str, list[Any]] = {
         "vectors": [v for v in (1, 2, 3, 4, 5, 6, 8) if v <= most],
         "widen": [True, False],
         "phases": [False, True] if g.stride[1] > 1 else [False],
         "unroll": ["ry rx", "rx", ""] if kh > 1 else ["ry rx", ""],
         "pad": ["channel", "root"],
-        "parallel": [False, True],
+        "parallel": _space.threads(work),
     }
     return in_rows(data, weight, how, **_space.choose(cfg, choices, by_hand(g)))
 

@@ -137,7 +137,7 @@ def tuned(
         "pack_a": [False, True] if m > 1 else [False],
         "pack_b": [True] if transpose_b else [True, False],
         "unroll": [x for x in (1, 2, 4) if x <= k],
-        "parallel": [False, True],
+        "parallel": _space.threads(m * n * k * max(1, batch)),
     }
     s = te.create_schedule(c.op)
     hand = by_hand(m, n, k, transpose_a, transpose_b, dtype)

@@ -193,7 +193,7 @@ def tuned(op: str, shape: Any, axis: Any = None, keepdims: bool = False, dtype: 
     choices: dict[str, list[Any]] = {
         "vectors": [1, *[v for v in (2, 4, 8, 16) if v <= most]],
         "parts": [1, *[n for n in (2, 4, 16, 64) if alone and 4 * n <= first]],
-        "parallel": [False, True] if not alone or first >= 8 else [False],
+        "parallel": _space.threads(_shared.work(fold)),
     }
     s = te.create_schedule(fold)
     fold_rows(s, fold, along, **_space.choose(cfg, choices, by_hand(fold)))

@@ -102,7 +102,7 @@ def tuned(shape: Any, axis: int = -1, log: bool = False, dtype: str = "float32")
         "vectors": [1, *[v for v in (2, 4, 8) if v <= wide]],
         "sums": [1, *[v for v in (2, 4, 8) if along and 2 * v <= wide]],
         "powers": ["kept"] if log else ["kept", "again"],
-        "parallel": [False, True],
+        "parallel": _space.threads(_shared.work(out.op)),
     }
     s = te.create_schedule(out.op)
     row_by_row(s, out.op, **_space.choose(cfg, choices, by_hand(out.op)))
