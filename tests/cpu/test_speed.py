@@ -4,6 +4,7 @@ import ast
 import itertools
 import shutil
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from tests.speed import __main__ as command
 from tests.speed import peers, report, rounds, rows
 from tests.speed.bench import Bench, Row, agree
 from tests.speed.peers import HERE, Missing, Peer
-from tests.speed.rows import lowering, memory
+from tests.speed.rows import lowering, memory, tuned
 
 
 class TestRows:
@@ -79,13 +80,13 @@ class TestPeers:
         (tmp_path / "double_peer.py").write_text(
             "from serve import serve\n"
             "print('chatter')\n"
-            "serve(lambda request, arrays: (lambda: arrays[0] * 2, lambda: arrays[0] * request['by']))\n"
+            "serve(lambda request, arrays: (lambda: arrays[0], lambda: arrays[0] * request['by'], {'trials': 7}))\n"
         )
         monkeypatch.setattr(peers, "HERE", tmp_path)
         monkeypatch.setenv("TVMLAB_PEER_DOUBLE", sys.executable)
         peer = Peer("double")
         try:
-            assert peer.prepare("x", [np.arange(3)], by=3).tolist() == [0, 3, 6]
+            assert peer.prepare("x", [np.arange(3)], by=3).tolist() == [0, 3, 6] and peer.said == {"trials": 7}
             wall, cpu = peer.timer("x")(2)
             assert wall > 0 and cpu >= 0
             with pytest.raises(Missing, match="double failed:(.|\n)*KeyError: 'by'"):
@@ -100,6 +101,21 @@ class TestPeers:
         said = []
         bench = Bench({}, 1, said.append)
         assert bench.peer("torch") is None and bench.peer("torch") is None and len(said) == 1
+
+
+    def test_one_that_finds_nothing_or_something_wrong_is_reported_and_the_rest_goes_on(self):
+        said = []
+        bench, shape = Bench({}, 1, said.append), {"m": 4, "n": 4, "k": 4}
+
+        def prepare(name, inputs, **request):
+            if name == "first":
+                raise Missing("nothing was found")
+            return inputs[0] @ inputs[1] * (name == "third")
+
+        bench.peers["tvm"] = SimpleNamespace(prepare=prepare, said={"valid": 1})
+        found = [tuned.asked(bench, name, "matmul", shape, 1) for name in ("first", "second", "third")]
+        assert found == [{}, {}, {"valid": 1}]
+        assert "nothing was found" in said[0] and "second is wrong" in said[1] and len(said) == 2
 
 
 def test_the_page_has_summary_details_and_machine():

@@ -50,16 +50,16 @@ def trials_per_second(bench: Bench, row: Row) -> None:
     result = searched(bench, kernels.task("matmul", "llvm", **shape), CORES)
     took = time.perf_counter() - start
     good = {r.trace for r in result.records if r.ok and r.check == "ok" and len(r.times) >= REPEATS}
-    rate, _, said = len(good) / took, *asked(bench, "matmul", "matmul", shape, CORES)
+    rate, said = len(good) / took, asked(bench, "matmul", "matmul", shape, CORES)
     against = f"meta-schedule {said['valid'] / said['seconds']:.2f}" if said else "meta-schedule is missing"
     row.check(f"trials per second, matmul 512, {CORES} cores", "5", f"{rate:.1f}; {against}", rate >= 5)
 
 
-def asked(bench: Bench, name: str, operator: str, shape: dict[str, Any], threads: int) -> tuple[Any, dict[str, Any]]:
-    """(the peer's result, what it says of its trials); why there is none is reported, and the rest goes on."""
+def asked(bench: Bench, name: str, operator: str, shape: dict[str, Any], threads: int) -> dict[str, Any]:
+    """What the peer says of its trials, once its result is right; why there is none is reported, the rest goes on."""
     peer = bench.peer("tvm")
     if peer is None:
-        return None, {}
+        return {}
     *inputs, _ = random_arrays(kernels.get(operator).declare(**shape))
     cpu = jit.settings(Target("llvm")).cpu
     try:
@@ -68,8 +68,9 @@ def asked(bench: Bench, name: str, operator: str, shape: dict[str, Any], threads
         agree(f"meta-schedule's {name}", result, kernels.get(operator).reference(*inputs, **shape))
     except (Missing, AssertionError) as why:
         bench.say(f"  without meta-schedule's {name}: {why}")
-        return None, {}
-    return result, peer.said
+        return {}
+    said: dict[str, Any] = peer.said
+    return said
 
 
 def compared(bench: Bench, row: Row, name: str, operator: str, shape: dict[str, Any]) -> float | None:
@@ -85,7 +86,7 @@ def compared(bench: Bench, row: Row, name: str, operator: str, shape: dict[str, 
         module(*inputs, out)
         agree(f"{who} {name}", out, kernel.reference(*inputs, **shape))
         contestants[who] = timer(module, *inputs, out)
-    _, said = asked(bench, name, operator, shape, 1)
+    said = asked(bench, name, operator, shape, 1)
     if said:
         contestants["tvm"] = bench.peers["tvm"].timer(name)
     times = bench.measure(row, name, contestants)
