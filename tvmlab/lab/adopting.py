@@ -16,15 +16,15 @@ def adopt(tuning: Any, record: Record) -> str:
     """One change, which one undo takes back; what was done, in words. Refused: what does not fit the steps any more."""
     task, document = tuning.task, tuning.lab.document
     config = config_of(task, record)
-    time = "" if record.seconds is None else f", {duration(record.seconds)}"
-    with as_one(document, f"tuned values of point {record.index}{time}"):
+    time = "" if record.seconds is None else f" ({duration(record.seconds)})"
+    with as_one(document, f"adoption of point {record.index}{time}"):
         if isinstance(task, OpenedTask):
             _values(document, task, config)
         else:
             _branch(document, task, config, f"tuned{time}")
     same = not record.trace or fingerprint(document.schedule.trace) == record.trace
     other = "" if same else " The steps are others than when it was measured, so its time need not hold."
-    return f"Adopted{time.replace(',', ':')}. Undo takes it back.{other}"
+    return f"Point {record.index}{time} is adopted: Undo takes it back.{other}"
 
 
 def _values(document: Any, task: OpenedTask, config: Any) -> None:

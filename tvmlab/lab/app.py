@@ -52,6 +52,7 @@ class Lab:
 
         lab.apply("split", "C.i", factor=32)      as if pointed at; also lab.undo(), lab.redo(), lab.run()
         lab.step = 3                              look at step 3; lab.schedule is the schedule there
+        lab.tune.open_all().start(trials=64)      search for better values of the steps; lab.tune.adopt() takes the best
         lab.observe(lambda lab: print(lab.step))  called after every change
     """
 

@@ -191,7 +191,7 @@ def notes(tuning: Any) -> list[str]:
         why = next(s["why"] for s in tune_settings.listed() if s["name"] == "annealing")
         found.append(f"the search is random, not learned: {why}")
     if tuning.behind:
-        found.append("the steps have changed since this session began: it goes on with the steps as they were")
+        found.append("the lab has changed since this session began: it goes on with the steps as they were")
     return [*tuning.notes, *(x for x in found if x)]
 
 

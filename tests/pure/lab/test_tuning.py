@@ -152,8 +152,8 @@ def test_the_best_is_adopted_and_one_undo_takes_it_back(lab):
     chosen = dict(zip(ids, lab.tune.task.space.point2knob(record.index), strict=True))
     now = {k["id"]: k["current"] for k in state(lab)["knobs"]}
     assert now == chosen and lab.code != before and state(lab)["adopted"] == str(record.index)
-    assert state(lab)["now"] == record.seconds and "Adopted: " in lab.said["text"]
-    assert lab.history()["undo"].startswith("tuned values")
+    assert state(lab)["now"] == record.seconds and "is adopted" in lab.said["text"]
+    assert lab.history()["undo"].startswith(f"adoption of point {record.index} (")
     lab.undo()
     assert lab.code == before and lab.history()["undo"] == "vectorize ji"
     lab.redo()
