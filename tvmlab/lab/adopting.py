@@ -44,8 +44,8 @@ def _values(document: Any, task: OpenedTask, config: Any) -> None:
 
 
 def _branch(document: Any, task: Any, config: Any, name: str) -> None:
+    """From the expression on: what the steps were stays on the branch that they are on."""
     schedule, _ = task.instantiate(config)
-    document.jump(0)
     with document.together(name):
         document.schedule.advance(schedule.trace)
         document.follow()

@@ -79,7 +79,7 @@ def test_a_session_measures_only_what_is_left():
 
 
 def test_it_acts_on_the_next_proposal_and_back(played):  # noqa: F811
-    session = Session(matmul(), trials=120, batch=8)
+    session = Session(matmul(), trials=60, batch=8)
     known = []
 
     def heard(record):
@@ -93,7 +93,7 @@ def test_it_acts_on_the_next_proposal_and_back(played):  # noqa: F811
     session.start().wait(60)
     between, after = known[21:30], known[34:]  # what was being measured comes to its end
     assert all(inside(session.task, i) for i in between) and not all(inside(session.task, i) for i in after)
-    assert len(known) == 120 == len(set(known))
+    assert len(known) == 60 == len(set(known))
 
 
 def test_a_paused_session_can_be_restricted(played):  # noqa: F811
