@@ -12,6 +12,7 @@ from tvmlab.lab import timing
 from tvmlab.lab.app import Lab
 from tvmlab.lab.requests import answer
 from tvmlab.lab.saving import from_data, to_data
+from tvmlab.runtime.worker import Outcome
 from tvmlab.tune.measure import Measured
 from tvmlab.tune.records import load
 from tvmlab.view import payload, payload_tune
@@ -319,6 +320,23 @@ def test_it_rests_while_a_run_is_timed(lab):
     assert lab.tune.state == "running"
 
 
+def test_a_run_of_the_lab_has_the_machine_for_itself(lab, monkeypatch):
+    seen = []
+
+    class Worker:
+        def run(self, *args, **how):
+            seen.append(lab.tune.state)
+            return Outcome("cancelled", text="cancelled")
+
+    monkeypatch.setattr(lab.runs, "_worker", Worker)
+    Played.wait = {*range(60)}
+    opened(lab).tune.start()
+    lab.run()
+    assert seen == ["paused"]
+    lab.runs.close()  # its thread has ended
+    assert lab.tune.state == "running"
+
+
 def test_only_one_lab_tunes_at_a_time(made):
     first, second = opened(made()), opened(made())
     Played.wait = {*range(60)}
@@ -370,6 +388,7 @@ def test_a_cell_that_is_run_again_takes_over_what_is_on(made):
     lab = made()
     go_on(lab, former)
     assert lab.tune.state == "running" and state(lab)["state"] == "running" and former.tune.state == "empty"
+    assert lab.tune.lab is lab and former.tune.lab is former
     former.close()
     assert lab.tune.state == "running"
     lab.close()
