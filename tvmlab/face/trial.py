@@ -80,9 +80,11 @@ def spec(
         assert given is not None
         arrays = {t.name: inputs.array_of(t, given[t.name]) for t in found.inputs}
         arrays |= {v.name: n for v, n in found.numbers.items() if v.name in given}
+    text = trace.to_json()
     return {
-        "trace": trace.to_json(), "key": fingerprint(trace), "start": fingerprint(trace.prefix(0)),
-        "options": chosen.to_json(), "given": arrays, "packed": _functions(trace),
+        "trace": text, "key": fingerprint(trace), "start": fingerprint(trace.prefix(0)),
+        "options": chosen.to_json(), "given": arrays,
+        "packed": _functions(trace) if '"packed"' in text else {},  # lowering takes a while, and adds no such call
         "args": inputs.places(trace, args),
     }  # fmt: skip
 

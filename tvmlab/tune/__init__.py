@@ -32,6 +32,7 @@ _WHERE = {
         "session": "run Session",
         "measure": "Setup Measurer Measured",
         "candidate": "candidate Candidate Refused",
+        "fleet": "Fleet",
         "result": "Result",
         "records": "Record Log load best apply_best import_autotvm export_autotvm",
     }.items()

@@ -53,6 +53,7 @@ def rounds(few: Sequence[Record], again: Again) -> list[Record]:
     """
     times: dict[int, list[float]] = {r.index: [] for r in few}
     failed: dict[int, Measured] = {}
+    who: dict[int, str] = {}
     start, order = time.monotonic(), list(few)
     for done in range(ROUNDS):
         for r in order:
@@ -62,10 +63,11 @@ def rounds(few: Sequence[Record], again: Again) -> list[Record]:
             if found.seconds is None:
                 failed[r.index] = found
             times[r.index] += found.times
+            who[r.index] = found.worker
         order = [r for r in reversed(order) if r.index not in failed]
         if time.monotonic() - start > SECONDS * (done + 1) / (done + 2):  # another round would take it beyond
             break
-    return [_record(r, times[r.index], failed.get(r.index)) for r in few]
+    return [_record(replace(r, worker=who[r.index]), times[r.index], failed.get(r.index)) for r in few]
 
 
 def _record(r: Record, times: list[float], failed: Measured | None) -> Record:

@@ -87,6 +87,7 @@ class Measured:
     """How it went. `reason`: one sentence, for all but "ok"; there it says what is worth saying. `phase`: compile, run.
 
     `times`: seconds per run, one mean per repeat of `number` runs. `alone`: were they taken with nothing else running?
+    `worker`, `machine`: who measured it, and what that is (`host.description()`); "" is this machine.
     """
 
     outcome: Kind
@@ -97,23 +98,42 @@ class Measured:
     alone: bool = True
     compile: float = 0.0
     check: str = ""
+    worker: str = ""
+    machine: str = ""
 
     @property
     def seconds(self) -> float | None:
         return float(np.median(self.times)) if self.outcome == "ok" and self.times else None
 
 
-class Measurer:
-    """The processes of one session."""
+def asked(candidate: Candidate, chosen: Options) -> dict[str, Any] | Measured:
+    """What the process that measures needs, as plain data; or why there is no such thing."""
+    try:
+        return spec(candidate.trace, chosen, None, candidate.args)
+    except LabError as e:
+        return Measured("compile", sentence(e.message, e.where), "compile")
+    except RecursionError:
+        return Measured("compile", "its loops are nested too deeply", "compile")
 
-    def __init__(self, setup: Setup) -> None:
+
+def preload(setup: Setup) -> list[str]:
+    """Modules that the processes import once."""
+    return [*PRELOAD, "numba"] if setup.target.startswith("numba") else [*PRELOAD]
+
+
+class Measurer:
+    """The processes of one session. `turns`: shared with others who measure on this machine. `worker`: of an earlier
+    session, with the same memory, when one process is enough.
+    """
+
+    def __init__(self, setup: Setup, turns: Turns | None = None, worker: Worker | None = None) -> None:
         self.setup = setup
         self._options = setup.options()
         count = setup.processes
         memory = setup.memory or usual_memory() // count
-        preload = (*PRELOAD, "numba") if setup.target.startswith("numba") else PRELOAD
-        self._workers = [_Process(Worker(memory, preload)) for _ in range(count)]
-        self._turns = Turns(strict=not setup.threads or setup.threads + count - 1 > cores())
+        workers = [worker] if worker is not None else [Worker(memory, preload(setup)) for _ in range(count)]
+        self._workers = [_Process(w) for w in workers]
+        self._turns = turns or Turns(strict=not setup.threads or setup.threads + count - 1 > cores())
         self.notes: list[str] = []
 
     def __len__(self) -> int:
@@ -152,28 +172,42 @@ class Measurer:
 
         `stop`: set by who cancels.
         """
+        what = asked(candidate, self._options)
+        return what if isinstance(what, Measured) else self.measure_asked(what, best, process, stop)
+
+    def measure_asked(
+        self, asked: dict[str, Any], best: float | None = None, process: int = 0, stop: threading.Event | None = None
+    ) -> Measured:
+        """A candidate as the plain data of `asked`."""
         p = self._workers[process]
         p.busy = True
         try:
-            return self._measure(p, candidate, best, stop or threading.Event())
+            return self._measure(p, asked, best, stop or threading.Event())
         finally:
             p.busy = False
 
     def again(self, candidate: Candidate, process: int = 0, stop: threading.Event | None = None) -> Measured:
         """A few more times of it. It is compiled when it is first asked for, and stays so beside others like it."""
+        what = asked(candidate, self._options)
+        return what if isinstance(what, Measured) else self.again_asked(what, process, stop)
+
+    def again_asked(
+        self, asked: dict[str, Any], process: int = 0, stop: threading.Event | None = None
+    ) -> Measured:
+        """The same of a candidate as the plain data of `asked`."""
         p, stop = self._workers[process], stop or threading.Event()
         p.busy = True
         try:
             found = Measured("ok")
-            if candidate.key not in p.prepared:
-                made = self._compile(p, candidate, stop, beside=True)
+            if asked["key"] not in p.prepared:
+                made = self._compile(p, asked, stop, beside=True)
                 found = made if isinstance(made, Measured) else self._found(p, made)
-            return self._clock(p, candidate, found, stop, AGAIN) if found.outcome == "ok" else found
+            return self._clock(p, asked["key"], found, stop, AGAIN) if found.outcome == "ok" else found
         finally:
             p.busy = False
 
-    def _measure(self, p: _Process, candidate: Candidate, best: float | None, stop: threading.Event) -> Measured:
-        made = self._compile(p, candidate, stop)
+    def _measure(self, p: _Process, asked: dict[str, Any], best: float | None, stop: threading.Event) -> Measured:
+        made = self._compile(p, asked, stop)
         if isinstance(made, Measured):
             return made
         found = self._found(p, made)
@@ -183,27 +217,21 @@ class Measurer:
         if best is not None and first is not None and first > self.setup.slower * best:
             why = f"one run took {first / best:.0f} times the best's time: not timed further"
             return replace(found, times=(first,), alone=False, reason=why)
-        return self._clock(p, candidate, found, stop)
+        return self._clock(p, asked["key"], found, stop)
 
     # ------------------------------------------------------------ the parts
 
     def _compile(
-        self, p: _Process, candidate: Candidate, stop: threading.Event, beside: bool = False
+        self, p: _Process, asked: dict[str, Any], stop: threading.Event, beside: bool = False
     ) -> dict[str, Any] | Measured:
         """Compiled and checked, or how that failed."""
-        try:
-            asked = spec(candidate.trace, self._options, None, candidate.args)
-        except LabError as e:
-            return Measured("compile", sentence(e.message, e.where), "compile")
-        except RecursionError:
-            return Measured("compile", "its loops are nested too deeply", "compile")
         with self._turns.together():
             self._refer(p, asked, stop)
             if not p.checks:
                 asked["options"]["check"] = False
             made = self._prepare(p, asked, beside, stop)
         if not isinstance(made, Measured):
-            p.has(candidate.key, beside)
+            p.has(asked["key"], beside)
         return made
 
     def _found(self, p: _Process, made: dict[str, Any]) -> Measured:
@@ -215,12 +243,10 @@ class Measurer:
             found = replace(found, reason=made["worst"] or p.why)
         return found
 
-    def _clock(
-        self, p: _Process, candidate: Candidate, found: Measured, stop: threading.Event, repeats: int = 0
-    ) -> Measured:
+    def _clock(self, p: _Process, key: str, found: Measured, stop: threading.Event, repeats: int = 0) -> Measured:
         """With its times: nothing else runs meanwhile."""
         with self._turns.alone():
-            o = self._run(p, "clocked", candidate.key, self.setup.agree, self.setup.flush, repeats, stop=stop)
+            o = self._run(p, "clocked", key, self.setup.agree, self.setup.flush, repeats, stop=stop)
         if not o.ok:
             return replace(self._failed(o, "run"), compile=found.compile, check=found.check)
         return replace(found, times=tuple(o.value["times"]), number=o.value["number"])

@@ -44,10 +44,10 @@ class Record:
 
     `outcome`: ok, instantiation, compile, wrong, crash, timeout, memory, lost; `reason`: one sentence; `phase`: compile
     or run. `times`: seconds per run, one mean per repeat of `number`; not `alone`: one run beside other work.
-    `threads`: 0 means all. `predicted`: the score that the search expected, by a model of `fitted` scores: comparable
-    where that is the same. `kind`: `trial`; or of an earlier candidate that was timed again, `drift` (now and then, to
-    see whether the machine is steady) or `retimed` (one of the fastest, at the end; those of one end have the same
-    `at`).
+    `threads`: 0 means all. `machine`, `worker`: where it was measured, and by whom of a fleet. `predicted`: the score
+    that the search expected, by a model of `fitted` scores: comparable where that is the same. `kind`: `trial`; or of
+    an earlier candidate that was timed again, `drift` (now and then, to see whether the machine is steady) or
+    `retimed` (one of the fastest, at the end; those of one end have the same `at`).
     """
 
     task: str
@@ -72,6 +72,7 @@ class Record:
     search: str = ""
     kind: str = "trial"
     machine: str = ""
+    worker: str = ""
     versions: dict[str, str] = field(default_factory=dict)
     at: float = 0.0
 
@@ -102,8 +103,9 @@ class Record:
 
 
 def now(**values: Any) -> Record:
-    """A record of this machine, made now."""
-    return Record(machine=host.description(), versions=versions(), at=time.time(), **values)
+    """A record made now, of this machine unless `machine` says another."""
+    values["machine"] = values.get("machine") or host.description()
+    return Record(versions=versions(), at=time.time(), **values)
 
 
 def versions() -> dict[str, str]:

@@ -21,6 +21,7 @@ from typing import Any, Literal
 from ..core.error import CallError
 from ..runtime import host
 from . import finish
+from . import fleet as fleets
 from . import records as recording
 from . import search as searches
 from .ahead import Ahead, Point
@@ -41,6 +42,7 @@ EARLY = 8  # points of a batch while few are known: a search that learns is told
 LOST = 3  # trials in a row for which there was no process, after which it does too
 NAMELESS = object()  # in the place of a part of the space, where the search has none that it can be given
 BY_NAME = 'give it by name: search="annealing"'
+LOOK = 0.2  # seconds between two looks at how many processes there are: a machine may join
 DRIFT_EVERY = 24  # trials between two timings of the same candidate
 
 
@@ -48,7 +50,8 @@ class Session(Watched):
     """`trials`: measured in all, those in the file included; `seconds`: of work, pauses not counted, and not the 2 s at
     the end in which the fastest are timed again. `search`: a name (`random`, `grid`, `genetic`, ...) or a search.
     `records`: a file that is read first, and added to. `setup`: how to measure (a Setup, or its fields as a mapping).
-    `on_trial(record)`: called in the session's thread.
+    `on_trial(record)`: called in the session's thread. `fleet`: other machines that measure: a `Client` of
+    dask.distributed, the address of a scheduler, a `tune.Fleet`, or whatever has the methods of a Measurer.
     """
 
     def __init__(
@@ -63,6 +66,7 @@ class Session(Watched):
         on_trial: OnTrial | None = None,
         batch: int = 16,
         setup: Setup | Mapping[str, Any] | None = None,
+        fleet: Any = None,
     ) -> None:
         self.task = task
         self.trials = trials if trials is not None or seconds is not None else USUAL_TRIALS
@@ -88,13 +92,17 @@ class Session(Watched):
         self._done = 0
         self._refusals = self._lost = 0
         self._late = self._finishing = False  # is the time up? are the fastest being timed again?
+        self._fleet = fleet
+        self._measurer: Measurer | None = None if fleet is None else self._opened()
+        self.machine = getattr(self._measurer, "machine", host.description())  # "" is any
         self._read()
         self._state: State = "ready"
         self._changed = threading.Condition()
         self._halt = threading.Event()  # of the trials that run now: set, they end
         self._clock = Clock()
         self._thread: threading.Thread | None = None
-        self._measurer: Measurer | None = None
+        self._runners: list[threading.Thread] = []
+        self._at_work = _Batch()
         self._error: BaseException | None = None
         self._todo: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
         self._out: queue.SimpleQueue[tuple[_Item, Measured]] = queue.SimpleQueue()
@@ -147,6 +155,7 @@ class Session(Watched):
         with self._changed:
             if self._state == "ready":
                 self._state = "done"
+                self._tidy()
             if self._state in ("done", "stopping"):
                 return
             self._state = "stopping"
@@ -218,7 +227,8 @@ class Session(Watched):
 
     def _tidy(self) -> None:
         if self._measurer is not None:
-            threading.Thread(target=self._measurer.close, daemon=True).start()  # a process may still be starting
+            if self._measurer is not self._fleet:  # which may be one that measures
+                threading.Thread(target=self._measurer.close, daemon=True).start()  # a process may still be starting
             self.notes += dict.fromkeys(self._measurer.notes)
         if self.log is not None:
             self.log.flush()
@@ -226,19 +236,19 @@ class Session(Watched):
     def _measure_all(self) -> None:
         if self._over():
             return
-        self._measurer = Measurer(self.setup)
+        if self._measurer is None:
+            self._measurer = self._opened()
         self._measurer.warm()
         before = self._done
         self._search()
         if self._done > before:
             self._finish()
 
+    def _opened(self) -> Any:
+        """Who measures: processes here, or a fleet."""
+        return Measurer(self.setup) if self._fleet is None else fleets.opened(self._fleet, self.setup)
+
     def _search(self) -> None:
-        assert self._measurer is not None
-        count = len(self._measurer)
-        runners = [threading.Thread(target=self._runner, args=(k,), daemon=True) for k in range(count)]
-        for t in runners:
-            t.start()
         ahead = Ahead(self._searching, self._made)
         try:
             self._propose_and_measure(ahead)
@@ -248,10 +258,21 @@ class Session(Watched):
                 self.notes.append(f"given up: {self._refusals} points in a row gave nothing to measure{why}")
         finally:
             ahead.close(wait=not self._ended)
-            for _ in runners:
+            for _ in self._runners:
                 self._todo.put(None)
-            for t in runners:
-                t.join(GRACE if self._state == "stopping" else None)
+            deadline = time.monotonic() + GRACE
+            for t in self._runners:
+                t.join(max(0.0, deadline - time.monotonic()) if self._state == "stopping" else None)
+
+    def _staff(self) -> int:
+        """A thread for each process that there is now; how many there are."""
+        assert self._measurer is not None
+        count = len(self._measurer)
+        while len(self._runners) < count:
+            t = threading.Thread(target=self._runner, args=(len(self._runners),), daemon=True)
+            self._runners.append(t)
+            t.start()
+        return count
 
     @property
     def _ended(self) -> bool:
@@ -268,22 +289,37 @@ class Session(Watched):
 
     def _propose_and_measure(self, ahead: Ahead) -> None:
         while not self._over():
-            if not ahead.asked:
-                ahead.ask(self._wanted())
-            asked = ahead.take(self._over)
+            if not ahead.asked and not self._ask(ahead):  # all that is wanted is being measured
+                ahead.tell(self._batch([], None))
+                continue
+            asked = self._taken(ahead)
             if asked is None:
                 break
             if self._stale(ahead.by):
                 continue
-            if not asked:
+            if not asked and not self._at_work.out:
                 left = " that is left" if isinstance(self.search, Within) else ""
                 tried = f"every point of the space{left} has been tried"
                 self.notes.append(tried if self.records else "the space has no points")
                 break
-            by = ahead.by
-            if more := self._wanted(len(asked)):
-                ahead.ask(more)
-            ahead.tell(self._batch(asked, by))
+            self._ask(ahead, len(asked))
+            ahead.tell(self._batch(asked, ahead.by))
+        ahead.tell(self._batch([], None))
+
+    def _ask(self, ahead: Ahead, out: int = 0) -> bool:
+        """Ask for more, when so many are about to be measured; False if that is enough."""
+        wanted = self._wanted(out + self._at_work.out)
+        if wanted:
+            ahead.ask(wanted)
+        return bool(wanted)
+
+    def _taken(self, ahead: Ahead) -> list[Point] | None:
+        """The points; what is being measured is not lost when the search raises."""
+        try:
+            return ahead.take(self._over)
+        except Exception:
+            self._batch([], None)
+            raise
 
     def _stale(self, by: Any) -> bool:
         """Has another part of the space been asked for than the one that this search proposes?"""
@@ -292,9 +328,15 @@ class Session(Watched):
     def _made(self, index: int) -> Candidate | Refused | None:
         return None if index in self._known else candidate(self.task, index, self.target)
 
+    @property
+    def _rolling(self) -> bool:
+        """Does a fleet measure? Then no worker waits for the slowest one of a batch."""
+        return getattr(self._measurer, "rolling", False)
+
     def _wanted(self, out: int = 0) -> int:
         """Points of the next batch, when so many are being measured."""
         batch = min(self.batch, max(EARLY, self._done // EARLY))
+        batch = max(batch, self._staff()) if self._rolling else batch
         return batch if self.trials is None else max(0, min(batch, self.trials - self._done - out))
 
     def _over(self) -> bool:
@@ -307,19 +349,26 @@ class Session(Watched):
         return self._refusals >= REFUSALS or self._lost >= LOST
 
     def _batch(self, asked: list[Point], by: Any) -> list[tuple[int, float | None]]:
-        """Measure points; their scores, in the order in which they were asked for."""
-        assert self._measurer is not None
-        b, ahead = _Batch(deque(asked)), len(self._measurer) + 1
-        while b.waiting or b.out:
+        """Measure points; the scores there are then, in the order in which the points were asked for.
+
+        Where a batch rolls on, those that are out come with a later one. `by`: the search that asked.
+        """
+        b = self._at_work
+        b.waiting.extend(asked)
+        b.asked += [p.index for p in asked]
+        least = self._staff() if asked and self._rolling else 1
+        while b.waiting or b.out >= least:
             self._paused()
             if self._over() or self._stale(by):
                 b.waiting.clear()
-            if b.waiting and b.out < ahead:
+            if b.waiting and b.out <= self._staff():
                 self._submit(b, b.waiting.popleft())
             elif b.out:
                 self._collect(b)
         b.scores.update({i: self._keys[key].score for i, key in b.twins.items() if key in self._keys})
-        return [(p.index, b.scores[p.index]) for p in asked if p.index in b.scores]
+        told, b.scores = b.scores, {}
+        before, b.asked = b.asked, [i for i in b.asked if b.out and i not in told]
+        return [(i, told[i]) for i in before if i in told]
 
     def _submit(self, b: _Batch, point: Point) -> None:
         item = self._item(b, point)
@@ -332,8 +381,9 @@ class Session(Watched):
         done = self._next()
         if done is None:
             return
-        b.out -= 1
         item, measured = done
+        b.out -= 1
+        b.running.discard(item.candidate.key)
         if item.drift:
             self._drifted(measured)
         elif measured.outcome != "cancelled":
@@ -343,12 +393,12 @@ class Session(Watched):
                 b.out += 1
 
     def _next(self) -> tuple[_Item, Measured] | None:
-        """What ended next; None if the time is up before."""
-        left = None if self.seconds is None else max(0.01, self.seconds - self._clock.seconds)
+        """What ended next; None if nothing has for a moment, or the time is up before."""
+        left = float("inf") if self.seconds is None else self.seconds - self._clock.seconds
         try:
-            return self._out.get(timeout=left)
+            return self._out.get(timeout=max(0.01, min(left, LOOK)))
         except queue.Empty:
-            if self._state == "running":
+            if self._state == "running" and left <= LOOK:
                 self._late = True
                 self._cut()
                 return self._out.get()
@@ -387,7 +437,7 @@ class Session(Watched):
         made = self._record(
             c.index, c.config, trace=c.key, outcome=m.outcome, reason=m.reason, phase=m.phase, times=list(m.times),
             number=m.number, alone=m.alone, compile=m.compile, check=m.check, predicted=item.predicted,
-            fitted=item.fitted, threads=self.setup.threads,
+            fitted=item.fitted, threads=self.setup.threads, worker=m.worker, machine=m.machine,
         )  # fmt: skip
         self._lost = self._lost + 1 if m.outcome == "lost" else 0
         if m.outcome == "lost":
@@ -454,12 +504,13 @@ class Session(Watched):
             return
         self.drift = replace(self.drift, times=(*self.drift.times, (self._done, m.seconds)))
         if self.log is not None and (r := self.drift.record) is not None:
-            self.log.add(replace(r, kind="drift", times=list(m.times), number=m.number, at=time.time()))
+            who = m.worker or r.worker
+            self.log.add(replace(r, kind="drift", times=list(m.times), number=m.number, worker=who, at=time.time()))
 
     # ------------------------------------------------------------ the end
 
     def _retime(self) -> None:
-        self._measurer = Measurer(self.setup)
+        self._measurer = self._opened()
         self._finish()
 
     def _finish(self) -> None:
@@ -492,8 +543,10 @@ class Session(Watched):
                 return Measured("cancelled")
             m = self._measurer
             assert m is not None
-            again = getattr(m, "again", None)  # a fleet measures it as it does all
+            again = getattr(m, "again", None)  # a person's own need not have it
             found = again(made, 0, self._halt) if again is not None else m.measure(made, None, 0, self._halt)
+            if found.outcome == "lost":  # nobody is there to do it: the first times stay
+                return Measured("cancelled")
             if found.outcome != "cancelled":
                 return found
 
@@ -548,12 +601,10 @@ class Session(Watched):
         loaded = recording.load(self.log.path)
         self.notes += loaded.notes
         known = recording.matching(loaded.records, self.task, self.target, ("trial", "retimed"))
-        space, machine = str(self.task.space.hash), host.description()
-        ours = [r for r in known if (r.space, r.machine, r.threads) == (space, machine, self.setup.threads)]
+        same = [r for r in known if r.space == str(self.task.space.hash)]
+        ours = [r for r in same if self.machine in ("", r.machine) and r.threads == self.setup.threads]
         self.retimed = [r for r in ours if r.kind == "retimed"]
-        mine = [r for r in known if r.kind == "trial"]
-        same = [r for r in mine if r.space == space]
-        here = [r for r in ours if r.kind == "trial"]
+        mine, same, here = ([r for r in rs if r.kind == "trial"] for rs in (known, same, ours))
         if len(same) < len(mine):
             self.notes.append(f"{len(mine) - len(same)} trials in the file are of another space, and are left alone")
         if other := len(same) - len(here):
@@ -583,9 +634,12 @@ class _Item:
 
 @dataclass
 class _Batch:
-    """`out`: how many are being measured; `running`: their keys. `twins`: points with the same steps as another."""
+    """`asked`: points whose scores have not been told; `out`: how many are being measured; `running`: their keys.
+    `twins`: points with the same steps as another.
+    """
 
-    waiting: deque[Point]
+    waiting: deque[Point] = field(default_factory=deque)
+    asked: list[int] = field(default_factory=list)
     out: int = 0
     scores: dict[int, float | None] = field(default_factory=dict)
     twins: dict[int, str] = field(default_factory=dict)
@@ -604,12 +658,13 @@ def run(
     batch: int = 16,
     setup: Setup | Mapping[str, Any] | None = None,
     show: bool | None = None,
+    fleet: Any = None,
 ) -> Result:
     """Tune, and wait for the end; an interrupt ends it and gives what was found. The arguments are those of Session.
 
     `show`: follow it here, with plots in a notebook and a line of progress elsewhere; None: in notebooks and terminals.
     """
-    session = Session(task, trials, seconds, search, seed, records, target, on_trial, batch, setup)
+    session = Session(task, trials, seconds, search, seed, records, target, on_trial, batch, setup, fleet)
     with watched(session, show):
         return _waited(session.start())
 

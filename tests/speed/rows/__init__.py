@@ -16,6 +16,7 @@ ORDER = (
     "threads",
     "tuning",
     "tuned",
+    "fleet",
     "gpu",
     "lab",
     "lab_kernel",

@@ -1,0 +1,62 @@
+"""A fleet: other machines that measure the candidates of a session.
+
+    tune.run(task, trials=500, fleet="tcp://10.0.0.1:8786")            the address of a scheduler of dask.distributed
+    tune.run(task, trials=500, fleet=Client(...))                      or a client of it
+    tune.run(task, trials=500, fleet=tune.Fleet(client, need=["a72"])) with choices
+
+docs/fleet.md says how scheduler and workers are started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...core.error import CallError
+
+if TYPE_CHECKING:
+    from ..measure import Setup
+
+ANY = "any"
+METHODS = ("measure", "cancel", "close", "warm")
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """The workers of a scheduler of dask.distributed, and which of them measure.
+
+    `scheduler`: its address, or a Client. `security`: a `distributed.Security`, for an address that begins with
+    `tls://`. `machine`: words of the description of the machines that measure; without it those there are most of,
+    with `"any"` all, whose times do not compare. `need`: names of resources a worker has to have been started with.
+    `silent`: seconds without a sign of life after which a worker is given up. `patience`: seconds that are waited for a
+    worker when there is none.
+    """
+
+    scheduler: Any
+    security: Any = None
+    machine: str = ""
+    need: Sequence[str] = ()
+    silent: float = 15.0
+    patience: float = 60.0
+
+    def open(self, setup: Setup) -> Any:
+        """Connect, and find out which workers can measure that. Refused: when there is none."""
+        from .measurer import FleetMeasurer
+
+        return FleetMeasurer(self, setup)
+
+
+def opened(fleet: Any, setup: Setup) -> Any:
+    """Who measures: by the type of what a person gave as `fleet`."""
+    if all(callable(getattr(fleet, name, None)) for name in METHODS):
+        return fleet
+    if hasattr(fleet, "open"):
+        return fleet.open(setup)
+    if isinstance(fleet, str) or hasattr(fleet, "scheduler_info"):
+        return Fleet(fleet).open(setup)
+    raise CallError(
+        "fleet", f"a fleet cannot be {fleet!r}",
+        legal=['the address of a scheduler: "tcp://host:8786"', "a Client of dask.distributed", "tune.Fleet(...)"],
+        hint="docs/fleet.md says how workers are started",
+    )  # fmt: skip

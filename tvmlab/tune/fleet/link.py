@@ -1,0 +1,143 @@
+"""The one place that knows dask.distributed: who is there, jobs to a worker, words beside them."""
+
+from __future__ import annotations
+
+import re
+import threading
+import uuid
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...core.error import LabError
+from ...core.extras import pip
+
+FOUND = "10s"  # for a scheduler to answer
+ON_ITS_WAY = 5.0  # seconds for the answer of a job that has ended
+ADDRESS = r"(tcp|tls|ws|wss)://[^\s/]+:\d+"
+Function = Callable[[str], str]
+
+
+class FleetError(LabError, ConnectionError):
+    """A fleet that cannot be reached, or has no worker for this."""
+
+
+def carried(function: Function, topic: str, key: str, text: str) -> None:
+    """On the worker: do a job, and say what came of it. (A task's result would have to be fetched from the worker.)"""
+    from distributed import get_worker
+
+    get_worker().log_event(topic, [key, function(text)])
+
+
+@dataclass
+class Sent:
+    """A job that is with a worker."""
+
+    future: Any = None
+    answer: str = ""
+    heard: threading.Event = field(default_factory=threading.Event)
+
+
+class Link:
+    """To a scheduler. `given`: its address, or a Client, which stays open."""
+
+    carried: Callable[..., Any] = staticmethod(carried)
+
+    def __init__(self, given: Any, security: Any = None) -> None:
+        self.owned = isinstance(given, str)
+        self.client = _connected(given, security) if self.owned else given
+        if getattr(self.client, "asynchronous", False):
+            raise FleetError(
+                "asynchronous-client", "this client is asynchronous, and a session waits for it in threads",
+                legal=["Client(address)"],
+            )  # fmt: skip
+        self._topic = f"tvmlab-{uuid.uuid4().hex}"
+        self._out: dict[str, tuple[Sent, Callable[[], Any]]] = {}
+        self.client.subscribe_topic(self._topic, self._hear)
+
+    def addresses(self) -> set[str]:
+        """Of the workers that are there now."""
+        return set(self.client.nthreads())
+
+    def beats(self) -> dict[str, float]:
+        """Of each worker by address: when the scheduler last heard of it, by the scheduler's clock."""
+        return {address: float(w["last_seen"]) for address, w in self.client.scheduler_info()["workers"].items()}
+
+    def send(self, function: Function, address: str, text: str, key: str, done: Callable[[], Any]) -> Sent:
+        """Have that worker, and no other, do a job. `done()` is called when it has ended; then `outcome` says how."""
+        sent = Sent()
+        self._out[key] = sent, done
+        sent.future = self.client.submit(
+            self.carried, function, self._topic, key, text,
+            workers=[address], allow_other_workers=False, pure=False, key=f"tvmlab-{key}",
+        )  # fmt: skip
+        sent.future.add_done_callback(lambda _: done())
+        return sent
+
+    def _hear(self, event: Any) -> None:
+        """An answer."""
+        key, answer = event[1]
+        if key in self._out:
+            sent, done = self._out[key]
+            sent.answer = answer
+            sent.heard.set()
+            done()
+
+    def outcome(self, sent: Sent) -> tuple[str, str]:
+        """Of a job that has ended: ("done", what it returned), ("failed", why) or ("lost", why)."""
+        if sent.heard.is_set():
+            return "done", sent.answer
+        if sent.future.status == "error":
+            error = sent.future.exception(timeout=ON_ITS_WAY)
+            kind = "lost" if type(error).__name__ in ("KilledWorker", "CommClosedError") else "failed"
+            return kind, f"{type(error).__name__}: {error}"
+        if sent.future.status == "cancelled":
+            return "lost", "its job was cancelled by somebody else"
+        return ("done", sent.answer) if sent.heard.wait(ON_ITS_WAY) else ("lost", "its answer was lost")
+
+    def forget(self, key: str) -> None:
+        """A job that is not of interest any more: one that has not begun does not."""
+        sent = self._out.pop(key, None)
+        if sent is not None and sent[0].future is not None:
+            sent[0].future.release()
+
+    def tell(self, function: Callable[[str], None], addresses: Iterable[str], text: str) -> None:
+        """Call that in these workers, also while they work; nobody waits for it."""
+        threading.Thread(target=self.say, args=(function, list(addresses), text), daemon=True).start()
+
+    def say(self, function: Callable[[str], None], addresses: list[str], text: str) -> None:
+        """The same, and wait until they have heard it, as far as they can be reached."""
+        if addresses:
+            with suppress(Exception):
+                self.client.run(function, text, workers=addresses, on_error="ignore")
+
+    def close(self) -> None:
+        for key in list(self._out):
+            self.forget(key)
+        with suppress(Exception):  # the scheduler may be gone
+            self.client.unsubscribe_topic(self._topic)
+        if self.owned:
+            self.client.close()
+
+
+def _connected(address: str, security: Any) -> Any:
+    if re.fullmatch(ADDRESS, address) is None:
+        raise FleetError("fleet-address", f"{address!r} is no scheduler's address", legal=["tcp://10.0.0.1:8786"])
+    try:
+        from distributed import Client, Security
+    except ImportError:
+        raise FleetError("no-dask", "a fleet needs dask.distributed, which is not here", hint=pip("fleet")) from None
+    if address.startswith("tls:") and not (security or Security().get_connection_args("client")["ssl_context"]):
+        raise FleetError(
+            "no-certificate", f"{address} asks for certificates, and none are given",
+            legal=["tune.Fleet(address, security=distributed.Security(...))"],
+            hint="docs/fleet.md says how they are made",
+        )  # fmt: skip
+    try:
+        return Client(address, security=security, timeout=FOUND, set_as_default=False)
+    except (OSError, ValueError, TypeError, RuntimeError) as e:
+        raise FleetError(
+            "no-scheduler", f"no scheduler answers at {address}: {e}",
+            hint='"dask scheduler" starts one; docs/fleet.md says how, also with TLS',
+        ) from e  # fmt: skip
