@@ -228,6 +228,8 @@ def test_what_measures_is_taken_as_it_is_and_stays_open():
     result = tune.run(matmul(), trials=5, fleet=own)
     assert {(r.machine, r.worker) for r in result.records} == {("mine", "w")} and len(result.records) == 5
     assert not own.closed
+    heads, *rows = str(result.table()).splitlines()
+    assert heads.split()[-1] == "worker" and all(row.split()[-1] == "w" for row in rows)
 
 
 @pytest.mark.parametrize("bad", [7, {"scheduler": "a"}, ["tcp://a:1"]], ids=str)

@@ -174,19 +174,20 @@ class Table(list[Record], Shown):
         if not self:
             return self.more or "no trials"
         knobs = [str(k[0]) for k in self[0].config]
-        rows = [("", "time", "spread", "GFLOP/s", "point", *knobs, "")]
-        rows += [_row(n, r, len(knobs)) for n, r in enumerate(self, 1)]
+        who = ["worker"] if any(r.worker for r in self) else []
+        rows = [("", "time", "spread", "GFLOP/s", "point", *knobs, *who, "")]
+        rows += [_row(n, r, len(knobs), bool(who)) for n, r in enumerate(self, 1)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         return "\n".join([*lines, self.more] if self.left else lines)
 
 
-def _row(n: int, r: Record, knobs: int) -> tuple[str, ...]:
+def _row(n: int, r: Record, knobs: int, who: bool) -> tuple[str, ...]:
     time = duration(r.seconds) if r.seconds is not None else r.outcome
     spread = f"{r.spread:.1%}" if r.alone and r.spread is not None and len(r.times) > 1 else ""
     speed = f"{r.score:.1f}" if r.flop and r.score else ""
     values = [str(k[2]).replace(" ", "") for k in r.config]
-    return (str(n), time, spread, speed, str(r.index), *(values + [""] * knobs)[:knobs], r.reason)
+    return (str(n), time, spread, speed, str(r.index), *(values + [""] * knobs)[:knobs], *[r.worker] * who, r.reason)
 
 
 def _speed(r: Record) -> str:
