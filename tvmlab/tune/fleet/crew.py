@@ -113,7 +113,7 @@ class Crew:
         return [m for m in self.members.values() if m.state == "fit"]
 
     def take(self, stop: threading.Event, tried: Collection[str] = (), wish: str = "") -> Member | None:
-        """A worker that is free, and busy from now on; None if it is not wanted any more.
+        """The worker that has been free for longest, busy from now on; None if it is not wanted any more.
 
         `tried`: those that others are preferred to. `wish`: the one that is waited for, as long as it is there.
         A FleetError after a while without any.
@@ -130,7 +130,7 @@ class Crew:
                     deadline = time.monotonic() + self.fleet.patience
                 elif time.monotonic() > deadline:
                     raise FleetError("no-worker", self.trouble or "no worker of the fleet is left")
-                free = next((m for m in fit if not m.busy), None)
+                free = min((m for m in fit if not m.busy), key=lambda m: m.since, default=None)
                 if free is not None:
                     free.busy, free.since = True, time.monotonic()
                     return free
@@ -165,7 +165,7 @@ class Crew:
 
     def _look(self) -> None:
         there = self.link.addresses()
-        for address in there - self.members.keys():
+        for address in sorted(there - self.members.keys()):
             self._meet(address)
         for m in list(self.members.values()):
             if m.address not in there and m.state != "gone":
