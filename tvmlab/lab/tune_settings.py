@@ -20,7 +20,7 @@ TRIALS = 64
 SUFFIX = ".tune.jsonl"
 LABELS = {
     "annealing": "learned: annealing on a cost model", "random": "random", "grid": "in order", "genetic": "genetic",
-    "optuna": "Optuna: TPE",
+    "optuna": "Optuna: TPE", "droplet": "coordinate descent",
 }  # fmt: skip
 NEEDS = {"annealing": ("lightgbm", 'pip install "lightgbm>=4.5"'), "optuna": ("optuna", 'pip install "optuna>=4.0"')}
 

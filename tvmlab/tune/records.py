@@ -38,6 +38,12 @@ class RecordError(LabError, ValueError):
     """A file of records that cannot be used."""
 
 
+class Score(float):
+    """A score that comes with the times it is of: seconds per run."""
+
+    times: Sequence[float] = ()
+
+
 @dataclass(frozen=True)
 class Record:
     """One trial. `space`: the hash of its space; `config`: [[name, kind, value], ...]; `trace`: its fingerprint.
@@ -96,7 +102,9 @@ class Record:
         """Higher is better: GFLOP/s, or runs per second of a task that does not say its flop; None of a failure."""
         if not self.seconds:
             return None
-        return self.flop / self.seconds / 1e9 if self.flop else 1 / self.seconds
+        score = Score(self.flop / self.seconds / 1e9 if self.flop else 1 / self.seconds)
+        score.times = self.times
+        return score
 
     def to_json(self) -> str:
         return json.dumps({MARK: VERSION, **asdict(self)}, separators=(",", ":"))

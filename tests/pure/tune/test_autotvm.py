@@ -9,6 +9,7 @@ import pytest
 
 from tests.refusal import refused
 from tvmlab import autotvm, te, tune
+from tvmlab.core.error import LabError
 from tvmlab.target import Target
 from tvmlab.tune.templates import TEMPLATES
 
@@ -38,8 +39,9 @@ def template():
 NAMES = """template get_config create ConfigEntity measure_option MeasureInput MeasureResult MeasureErrorNo LocalBuilder
 LocalRunner RPCRunner apply_history_best apply_fixed_config DispatchContext FallbackContext ApplyConfig task.create
 task.Task task.space.SplitEntity task.ConfigSpace task.ConfigEntity task.FallbackConfigEntity task.compute_flop
-tuner.RandomTuner tuner.GridSearchTuner tuner.GATuner tuner.XGBTuner callback.log_to_file callback.progress_bar
-callback.Monitor record.encode record.decode record.load_from_file record.pick_best record.split_workload
+tuner.RandomTuner tuner.GridSearchTuner tuner.GATuner tuner.XGBTuner tuner.DropletTuner callback.log_to_file
+callback.progress_bar callback.Monitor record.encode record.decode record.load_from_file record.pick_best
+record.split_workload
 measure.MeasureInput"""
 
 
@@ -127,3 +129,47 @@ def test_compat_resolves_it(tmp_path):
     )
     run = subprocess.run([sys.executable, "-m", "tvmlab.compat", str(script)], capture_output=True, text=True)
     assert (run.stdout, run.stderr) == ("45\n", "")
+
+
+# ---------------------------------------------------------------- tuners
+
+
+def fits(task, good):
+    """A history in which the points that are `good` are fast."""
+    return [trial(task, i, 1e-6 if good(task.space.get(i)) else 1e-3, 4 if i % 7 == 6 else 0) for i in range(14)]
+
+
+def test_xgb_learns_from_a_history_before_its_first_batch(template):
+    pytest.importorskip("lightgbm")
+    known, new = (autotvm.task.create("classic/scale", args=(n, 2.0), target="llvm") for n in (64, 128))
+    for good in (0, 1):
+        tuner = autotvm.tuner.XGBTuner(new, loss_type="rank")
+        tuner.load_history(fits(known, lambda config, good=good: config["unroll"].val == good))
+        search = tuner._searching()
+        first = search.propose(4)
+        assert search.base is not None and search.plan is None
+        assert sum(new.space.get(i)["unroll"].val == good for i in first) >= 3
+    assert autotvm.tuner.XGBTuner(new)._searching() == "annealing"
+
+
+def test_a_history_of_what_is_not_there_is_left_out(template):
+    task, other = (autotvm.task.create("classic/scale", args=(n, 2.0), target="llvm") for n in (64, 96))
+    tuner = autotvm.tuner.GATuner(task, pop_size=8)
+    tuner.load_history([*fits(task, lambda config: True)[:3], *fits(other, lambda config: True)[:2]])
+    foreign = autotvm.MeasureInput(task.target, task, autotvm.ConfigEntity.from_json_dict(
+        {"index": 9, "entity": [["tile", "sp", [-1, 5]], ["unroll", "ot", 0]]}))  # fmt: skip
+    tuner.load_history([(foreign, autotvm.MeasureResult((1e-9,), 0, 0.5, 0.0))])
+    search = tuner._searching()
+    assert search.population == 8 and sorted(search._fit) == [0, 1, 2] and not set(search.propose(8)) & {0, 1, 2}
+
+
+def test_droplet_starts_where_it_is_told_or_at_the_best_that_is_known(template):
+    task = autotvm.task.create("classic/scale", args=(64, 2.0), target="llvm")
+    start = task.space.point2knob(5)
+    tuner = autotvm.tuner.DropletTuner(task, start_position=start, pvalue=0.1)
+    assert tuner._searching().propose(1) == [5] and tuner._searching().pvalue == 0.1
+    assert autotvm.tuner.DropletTuner(task)._searching().propose(1) == [0]
+    tuner = autotvm.tuner.DropletTuner(task)
+    tuner.load_history(fits(task, lambda config: config.index == 9))
+    assert tuner._searching().propose(1) == [9]
+    refused(LabError, lambda: autotvm.tuner.DropletTuner(task, start_position=[1])._searching())

@@ -8,11 +8,12 @@ import pytest
 from tests.tuning import Space, Task
 from tvmlab.core.error import LabError
 from tvmlab.tune import search
+from tvmlab.tune.records import now
 from tvmlab.tune.search.base import shuffled
 
 HAS_OPTUNA = importlib.util.find_spec("optuna") is not None
 without = pytest.mark.skipif(not HAS_OPTUNA, reason="needs optuna")
-ALL = ["genetic", "grid", "random", pytest.param("optuna", marks=without)]
+ALL = ["droplet", "genetic", "grid", "random", pytest.param("optuna", marks=without)]
 HUGE = Space({f"k{i}": tuple(range(10)) for i in range(12)})
 
 
@@ -35,7 +36,7 @@ def played(found, space, rounds=20, n=8):
 
 
 def test_a_file_is_a_search():
-    assert {"annealing", "genetic", "grid", "optuna", "random"} <= set(search.names())
+    assert {"annealing", "droplet", "genetic", "grid", "optuna", "random"} <= set(search.names())
     with pytest.raises(LabError) as e:
         search.get("swarm")
     assert e.value.legal == tuple(search.names())
@@ -47,7 +48,7 @@ def test_the_same_seed_gives_the_same_points_and_none_twice(name, space):
     rounds = 5 if name == "optuna" else 20  # which is slower
     first, again, other = (played(made(name, space, seed), space, rounds) for seed in (1, 1, 2))
     assert first == again and len(set(first)) == len(first)
-    assert name == "grid" or first != other
+    assert name in ("grid", "droplet") or first != other
     assert all(0 <= i < len(space) for i in first)
 
 
@@ -97,6 +98,65 @@ def test_the_genetic_search_finds_better_points_than_chance():
     values = {name: [max(score(HUGE, i) for i in played(made(name, HUGE, seed), HUGE, 40)) for seed in range(5)]
               for name in ("genetic", "random")}  # fmt: skip
     assert min(values["genetic"]) > max(values["random"])
+
+
+# ---------------------------------------------------------------- coordinate descent
+
+
+def told(search, worth, n=4, rounds=80):
+    points = []
+    for _ in range(rounds):
+        asked = search.propose(n)
+        points += asked
+        search.tell([(i, worth(i)) for i in asked])
+    return points
+
+
+def test_it_walks_to_the_best_of_one_valley_and_then_starts_again():
+    space = Space({f"k{i}": tuple(range(10)) for i in range(6)})
+    found = droplet(space, start=[0] * 6)
+    points = told(found, lambda i: 1.0 / (1 + sum((k - 4) ** 2 for k in space.point2knob(i))))
+    best = space.knob2point([4] * 6)
+    assert points[0] == 0 and best in points[:250]
+    assert found.at != best, "it has started again"
+
+
+def test_it_starts_where_it_is_told_to():
+    space = Space({"a": tuple(range(10)), "b": tuple(range(10))})
+    assert droplet(space, start=[3, 5]).propose(5) == [53, 54, 52, 63, 43] == droplet(space, start=53).propose(5)
+    for bad in ([3], [3, 10], [-1, 0]):
+        with pytest.raises(LabError, match="the space has no point at"):
+            droplet(space, start=bad)
+    with pytest.raises(LabError, match="pvalue is a probability"):
+        droplet(space, pvalue=5)
+
+
+def test_it_does_not_follow_what_may_be_chance():
+    space = Space({"a": tuple(range(9))})
+
+    def worth(*times):
+        return now(task="t", times=times).score
+
+    for spread, at in ((0.5, 4), (1e-3, 5)):  # the right neighbour's median is shorter by a tenth
+        times = {i: [2 - spread, 2, 2 + spread] for i in range(9)}
+        times[4], times[5] = [1 - spread, 1.0, 1 + spread], [0.9 - spread, 0.9, 0.9 + spread]
+        found = droplet(space, start=[4])
+        asked = found.propose(3)
+        found.tell([(i, worth(*times[i])) for i in asked])
+        found._move()
+        assert found.at == at
+
+
+@pytest.mark.parametrize("t, freedom, more", [(0, 3, 0.5), (1, 1, 0.25), (-1, 1, 0.75), (2.571, 5, 0.025),
+                                               (3.169, 10, 0.005)])  # fmt: skip
+def test_students_distribution(t, freedom, more):
+    from tvmlab.tune.search.droplet import student
+
+    assert student(t, freedom) == pytest.approx(more, rel=1e-3)
+
+
+def droplet(space, **how):
+    return search.get("droplet")(Task(None, space), **how)
 
 
 # ---------------------------------------------------------------- Optuna
