@@ -34,10 +34,19 @@ class Drift:
     def __str__(self) -> str:
         if self.record is None or self.record.seconds is None or not self.times:
             return ""
-        first = duration(self.record.seconds)
-        later = ", ".join(f"{duration(t)} after {n}" for n, t in self.times[-4:])
-        words = "the machine drifts" if self.change > DRIFTS else "the machine is steady"
-        return f"{words}: the same candidate took {first}, then {later} trials ({self.change:+.0%})"
+        found = [self.record.seconds, *(t for _, t in self.times)]
+        often = f"one candidate, timed {len(found)} times in between,"
+        if self.change <= DRIFTS:
+            return f"the machine is steady: {often} took {_between(found)}"
+        slowest, fastest = (pick([(0, found[0]), *self.times], key=lambda x: x[1]) for pick in (max, min))
+        moments = [f"{duration(t)} {f'after {n} trials' if n else 'at first'}" for n, t in sorted((slowest, fastest))]
+        apart = f"candidates less than {self.change:.0%} apart may be in the wrong order"
+        return f"the machine drifts: {often} took {', '.join(moments)}; {apart}"
+
+
+def _between(found: Sequence[float]) -> str:
+    """`120 µs to 125 µs`, or one of them where they read the same."""
+    return " to ".join(dict.fromkeys(map(duration, (min(found), max(found)))))
 
 
 @dataclass(frozen=True)

@@ -220,6 +220,37 @@ def test_a_pause_while_they_are_timed():
     assert made.wait(60) and made.result.best.index == RIGHT
 
 
+def test_an_interrupt_while_they_are_timed_leaves_the_first_times(path, monkeypatch):
+    Lucky.blocked = True
+    real = session.Session.wait
+
+    def wait(self, timeout=None):
+        if timeout is not None and Lucky.reached.is_set():
+            raise KeyboardInterrupt
+        return real(self, timeout)
+
+    monkeypatch.setattr(session.Session, "wait", wait)
+    result = tune.run(matmul(), trials=12, search="grid", records=path)
+    assert "interrupted" in result.notes and result.best.index == LUCKY and len(load(path)) == 12
+
+
+def test_a_full_disk_while_they_are_timed_loses_nothing(path, monkeypatch):
+    real = records._write
+    monkeypatch.setattr(records, "_write", lambda f, data: 0 if b"retimed" in data else real(f, data))
+    result = tune.run(matmul(), trials=12, search="grid", records=path)
+    assert result.best.index == RIGHT and {r.kind for r in load(path)} == {"trial"}
+    assert any(f"the last {len(result.retimed)} records are in memory only" in n for n in result.notes)
+    monkeypatch.undo()
+    result.save(path)
+    assert tune.best(path, matmul()).index == RIGHT
+
+
+def test_a_file_that_ends_within_such_a_record(path):
+    tune.run(matmul(), trials=12, search="grid", records=path)
+    path.write_bytes(path.read_bytes()[:-40])
+    assert len(load(path).notes) == 1 and tune.best(path, matmul()).index == RIGHT
+
+
 def test_a_stopped_session_is_not_timed_again_by_itself(monkeypatch):
     made = tune.Session(matmul(), trials=100, search="grid")
     made.on_trial = lambda r: r.index == 12 and made.stop()

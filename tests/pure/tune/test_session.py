@@ -11,6 +11,7 @@ from tvmlab.core.error import CallError, LabError
 from tvmlab.tune import records, session
 from tvmlab.tune.measure import Measured
 from tvmlab.tune.records import load
+from tvmlab.tune.result import Drift
 from tvmlab.tune.search.base import Base
 
 
@@ -151,6 +152,27 @@ def test_a_template_that_always_raises_in_a_huge_space_is_given_up(path):
     assert result.best is None and result.trials == [] and result.discarded["ValueError: no"] >= session.REFUSALS
     assert any("given up" in n and "ValueError: no" in n for n in result.notes)
     assert {r.outcome for r in load(path)} == {"instantiation"}
+
+
+@pytest.mark.parametrize("name", ["random", "grid", "genetic", "droplet", "annealing"])
+def test_a_space_of_a_million_million_points(path, name):
+    if name == "annealing":
+        pytest.importorskip("lightgbm")
+    task = matmul(**{f"unused{i}": tuple(range(10)) for i in range(10)})
+    assert len(task.space) > 10**12
+    result = tune.run(task, trials=24, search=name, records=path)
+    assert len({r.index for r in result.trials}) == 24 == len(tune.run(task, trials=24, records=path).trials)
+    assert result.schedule()[1] and max(r.index for r in result.records) < len(task.space)
+
+
+def test_a_space_of_which_the_filter_leaves_nothing():
+    from tvmlab.tune.space import Space as Real
+
+    space = Real()
+    space.define_knob("y", [1, 2])
+    space.multi_filter(lambda config: False)
+    with pytest.raises(LabError, match="the filter of the space discarded all its 2 points"):
+        tune.run(Task(None, space), trials=5)
 
 
 def test_refusals_do_not_count_and_are_not_tried_again(path):
@@ -347,8 +369,18 @@ def test_the_same_candidate_is_timed_again_and_drift_is_said(path):
     result = tune.run(matmul(), trials=80, records=path)
     assert len(result.drift.times) >= 2 and "the machine is steady" in repr(result)
     assert sum(r.kind == "drift" for r in load(path)) == len(result.drift.times)
-    slow = tune.run(matmul(), trials=80).drift
-    assert "the machine drifts" in str(type(slow)(slow.record, ((24, 2 * slow.record.seconds),)))
+    first = records.Record("t", times=[1e-3])
+    assert str(result_of(first, (24, 1.5e-3), (48, 1.2e-3), (72, 1.1e-3))) == (
+        "the machine drifts: one candidate, timed 4 times in between, took 1 ms at first, 1.5 ms after 24 trials; "
+        "candidates less than 50% apart may be in the wrong order"
+    )
+    assert str(result_of(first, (24, 2e-3), (48, 0.5e-3))).count("2 ms after 24 trials, 500 µs after 48 trials") == 1
+    assert str(result_of(first, (24, 1.02e-3))).endswith("timed 2 times in between, took 1 ms to 1.02 ms")
+    assert str(result_of(first)) == ""
+
+
+def result_of(first, *times):
+    return Drift(first, times)
 
 
 BAD = [{"trials": 0}, {"trials": 2.5}, {"seconds": -1}, {"batch": 0}, {"trials": True}]
