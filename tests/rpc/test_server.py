@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -135,6 +136,16 @@ def test_a_tar_is_unpacked_on_the_way(tmp_path):
         remote.load_module("lib.tar")(a, b)
         np.testing.assert_array_equal(b.numpy(), floats(4) + 1)
         remote.close()
+
+
+def test_the_page_about_it_does_what_it_says(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TVMLAB_RPC_SECRET", SECRET)
+    page = (Path(__file__).parents[2] / "docs" / "remote.md").read_text(encoding="utf-8")
+    code = re.search(r"```python\n(.*?)```", page, re.S)[1].replace(" -mcpu=x86-64-v3", "")
+    with board(tmp_path, [], "cc") as (port, _):
+        exec(code.replace('"there", 9090', f'"127.0.0.1", {port}'), {})
+    assert "[1. 1. 1." in capsys.readouterr().out
 
 
 def test_the_board_has_the_numbers_of_the_protocol():

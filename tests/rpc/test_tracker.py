@@ -1,5 +1,6 @@
 """Servers given out by a tracker: to one client at a time, in order of priority, again when they or it come back."""
 
+import contextlib
 import threading
 import time
 
@@ -186,7 +187,8 @@ def test_a_tracker_survives_what_makes_no_sense(tracker, data):
     wire = connection(tracker.port)
     wire.greet(SECRET.encode())
     wire.sock.sendall(data)
-    wire.sock.shutdown(1)
+    with contextlib.suppress(OSError):  # it may close at once
+        wire.sock.shutdown(1)
     assert answer(wire) in ((Kind.ENDED, "malformed"), (None, "closed"))
     assert session(tracker).summary() == {"server_info": [], "queue_info": {}}
 

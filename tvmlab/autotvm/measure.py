@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-from ..core.error import CallError, LabError
+from ..core.error import CallError
+from ..tune.remote import Boards
 
 
 class MeasureErrorNo(IntEnum):
@@ -73,9 +75,32 @@ class LocalRunner:
     check_correctness: bool = True
 
 
-def RPCRunner(*args: Any, **kwargs: Any) -> Any:
-    """Run on another machine: not there yet."""
-    raise LabError("not-yet", "running on other machines is not there yet", legal=["LocalRunner(...)"])
+@dataclass(frozen=True)
+class RPCRunner:
+    """Run on servers of a tracker (docs/remote.md): `key` is their kind. `host`, `port`: of the tracker; without them
+    what TVM_TRACKER_HOST and TVM_TRACKER_PORT say, else this machine. The rest is as in LocalRunner.
+    """
+
+    key: str
+    host: str | None = None
+    port: int | None = None
+    priority: int = 1
+    timeout: float = 10
+    n_parallel: int | None = None
+    number: int = 4
+    repeat: int = 3
+    min_repeat_ms: float = 0
+    cooldown_interval: float = 0.1
+    enable_cpu_cache_flush: bool = False
+    module_loader: Any = None
+    check_correctness: bool = True
+
+    @property
+    def boards(self) -> Any:
+        """As `tune.run` takes them."""
+        host = self.host or os.environ.get("TVM_TRACKER_HOST", "127.0.0.1")
+        port = self.port or int(os.environ.get("TVM_TRACKER_PORT", "9190"))
+        return Boards(self.key, (host, port), priority=self.priority)
 
 
 def measure_option(builder: Any, runner: Any) -> dict[str, Any]:

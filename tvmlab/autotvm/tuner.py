@@ -37,7 +37,8 @@ class Tuner:
     ) -> None:  # fmt: skip
         """Measure `n_trial` configurations; stop after `early_stopping` in a row that were no better than the best."""
         session = _part("session").Session(
-            self.task, n_trial, search=self._searching(), setup=_setup(measure_option), on_trial=lambda r: told(r)
+            self.task, n_trial, search=self._searching(), setup=_setup(measure_option), on_trial=lambda r: told(r),
+            **_elsewhere(measure_option),
         )
         count = 0
 
@@ -170,6 +171,12 @@ def _score(inp: Any, res: Any) -> float | None:
     if res.error_no != 0:
         return None
     return float((inp.task.flop or 1.0) * len(res.costs) / sum(map(float, res.costs)) / 1e9)
+
+
+def _elsewhere(option: Any) -> dict[str, Any]:
+    """Where candidates run, if not here."""
+    boards = getattr(option["runner"], "boards", None)
+    return {} if boards is None else {"fleet": boards}
 
 
 def _setup(option: Any) -> dict[str, Any]:

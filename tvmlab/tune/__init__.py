@@ -31,6 +31,7 @@ _WHERE = {
         "model": "CostModel learned",
         "session": "run Session",
         "measure": "Setup Measurer Measured",
+        "remote": "Boards BoardMeasurer",
         "candidate": "candidate Candidate Refused",
         "fleet": "Fleet",
         "result": "Result",

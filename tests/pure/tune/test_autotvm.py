@@ -97,7 +97,7 @@ def test_options():
     option = autotvm.measure_option(builder="local", runner=autotvm.LocalRunner(number=5, repeat=2))
     assert (option["builder"].timeout, option["runner"].repeat) == (10, 2)
     refused(ValueError, lambda: autotvm.LocalBuilder(build_func="gcc"))
-    refused(RuntimeError, lambda: autotvm.RPCRunner("key", "host", 9190))
+    assert autotvm.RPCRunner("key", "host", 9190).boards == tune.Boards("key", ("host", 9190))
     refused(RuntimeError, lambda: autotvm.record.decode("{}", protocol="xml"))
 
 

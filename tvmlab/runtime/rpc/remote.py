@@ -131,9 +131,14 @@ def load(session: Session, name: str) -> RemoteModule:
         )  # fmt: skip
     card = loading.card_of(f"{name}.json", bytes(session.download(f"{name}.json")))
     number = session.ask(Kind.LOAD, Writer().text(name)).number("<I")
-    if not session.ask(Kind.HAS, Writer().number("<I", number).text(card.symbol)).number("<B"):
+    if not has(session, number, card.symbol):
         raise RPCError("no-symbol", f"{name} has no function `{card.symbol}`, which its card names")
     return RemoteModule(session, number, card)
+
+
+def has(session: Session, module: int, symbol: str) -> bool:
+    """Has that library a function, or a variable, of that name?"""
+    return bool(session.ask(Kind.HAS, Writer().number("<I", module).text(symbol)).number("<B"))
 
 
 def _unpacked(session: Session, name: str) -> str:
@@ -182,13 +187,18 @@ class RemoteModule:
     def implements_function(self, name: str, query_imports: bool = False) -> bool:
         return name in (self.entry_name, ENTRY)
 
+    @property
+    def has_threads(self) -> bool:
+        """Has it parallel loops?"""
+        return has(self.session, self.number, f"{self.card.symbol}_threads")
+
     def set_num_threads(self, n: int) -> None:
         """How many threads parallel loops use from now on."""
         if not isinstance(n, int) or n < 1:
             raise RPCError("thread-count", f"the number of threads must be at least 1, got {n}")
-        name = f"{self.card.symbol}_threads"
-        if not self.session.ask(Kind.HAS, Writer().number("<I", self.number).text(name)).number("<B"):
+        if not self.has_threads:
             raise RPCError("one-thread", f"{self.entry_name} has no parallel loops: it runs on one thread")
+        name = f"{self.card.symbol}_threads"
         self.session.ask(Kind.THREADS, Writer().number("<I", self.number).text(name).number("<i", n))
 
     # ------------------------------------------------------------ calls

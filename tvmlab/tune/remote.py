@@ -1,0 +1,154 @@
+"""Candidates measured on other machines without tvmlab's stack: compiled here, uploaded, run and timed there.
+
+    boards = tune.Boards("rpi4", tracker=("10.0.0.1", 9190))             each is lent by a tracker, for one trial
+    boards = tune.Boards(address=("10.0.0.7", 9090))                     or the one server at that address
+    with boards.open(Setup(target="llvm -mtriple=aarch64-linux-gnu")) as m:
+        m.measure(candidate(task, 7))                                    as a Measurer does
+
+Results are compared with the reference here. A connection that is lost costs another try, with another board if there
+is one; then the trial is `lost`. docs/remote.md says how servers are started.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..core.error import CallError, LabError
+from ..face.trial import spec
+from ..runtime.rpc.client import connect
+from ..runtime.rpc.offer import address_of
+from ..runtime.rpc.tracked import connect_tracker
+from ..runtime.rpc.wire import usual_secret
+from .candidate import Candidate, sentence
+from .measure import Measured, Measurer, Setup, Turns
+
+ABOARD = f"{__package__}.aboard"
+MOST = 8  # processes here
+WAIT = 24 * 3600.0  # seconds that a trial may wait for a board
+ENDS = ("lost", "closed", "no-server", "ticket")  # of a session, after which another one is tried
+
+
+@dataclass(frozen=True)
+class Boards:
+    """`key`: the kind of device; `tracker`: ("host", port) of what gives such out. `address`: of one server instead.
+
+    `secret`: of both (usual: TVMLAB_RPC_SECRET). `cc`: the C compiler that links for them; usual is `<triple>-gcc`.
+    `priority`: among those who wait. `retries`: after a lost connection.
+    """
+
+    key: str = ""
+    tracker: Any = None
+    address: Any = None
+    secret: str | bytes | None = field(default=None, repr=False)
+    cc: str = ""
+    priority: int = 1
+    retries: int = 2
+
+    def __post_init__(self) -> None:
+        if (self.tracker is None) == (self.address is None) or self.tracker and not self.key:
+            raise CallError(
+                "boards", "boards are those of a key that a tracker has, or the one at an address",
+                legal=['Boards("rpi4", tracker=("host", 9190))', 'Boards(address=("host", 9090))'],
+            )  # fmt: skip
+        address_of(self.tracker or self.address)
+        if not isinstance(self.retries, int) or self.retries < 0:
+            raise CallError("amount", f"retries must be a number of at least 0, not {self.retries!r}")
+
+    @property
+    def place(self) -> tuple[str, int]:
+        return address_of(self.tracker or self.address)
+
+    def open(self, setup: Setup) -> BoardMeasurer:
+        """Find out what is there. RPCError: nothing is."""
+        return BoardMeasurer(self, setup)
+
+    def asked(self, limit: float) -> dict[str, Any]:
+        """What a child needs to have a session of at most `limit` seconds."""
+        host, port = self.place
+        return {
+            "lent": self.tracker is not None, "host": host, "port": port, "key": self.key, "limit": limit,
+            "secret": usual_secret(self.secret), "priority": self.priority,
+        }  # fmt: skip
+
+    def found(self) -> list[str]:
+        """The machines: one text each."""
+        host, port = self.place
+        if self.tracker is None:
+            with connect(host, port, self.key, 30, secret=self.secret) as remote:
+                return [remote.machine]
+        servers = connect_tracker(host, port, secret=self.secret).summary()["server_info"]
+        found = [s["machine"] for s in servers if s["key"] == self.key]
+        if not found:
+            raise CallError(
+                "no-board", f"the tracker at {host}:{port} has no server of the key `{self.key}`",
+                legal=sorted({s["key"] for s in servers}),
+            )  # fmt: skip
+        return found
+
+
+class BoardMeasurer(Measurer):
+    """Processes here that compile, each of which has a board for as long as it runs and times one candidate.
+
+    `machine`: what the boards are, as they say it; "" where they differ.
+    """
+
+    def __init__(self, boards: Boards, setup: Setup) -> None:
+        self.boards = boards
+        found = boards.found()
+        self.machine = found[0] if len(set(found)) == 1 else ""
+        super().__init__(replace(setup, jobs=setup.jobs or min(MOST, len(found) + 1)))
+        # a tracker lends a board to one at a time; at an address, we do
+        self._turn = Turns(strict=False).alone if boards.tracker is None else nullcontext
+
+    def measure(
+        self, candidate: Candidate, best: float | None = None, process: int = 0, stop: threading.Event | None = None
+    ) -> Measured:
+        p, stop = self._workers[process], stop or threading.Event()
+        p.busy = True
+        try:
+            asked = spec(candidate.trace, self._options, None, candidate.args)
+            self._refer(p, asked, stop)
+            asked["options"]["check"] = self.setup.check and p.checks
+            return self._aboard(p, asked, best, stop)
+        except LabError as e:
+            return Measured("compile", sentence(e.message, e.where), "compile")
+        except RecursionError:
+            return Measured("compile", "its loops are nested too deeply", "compile")
+        finally:
+            p.busy = False
+
+    def again(self, candidate: Candidate, process: int = 0, stop: threading.Event | None = None) -> Measured:
+        """As if it were new: nothing of it is kept on a board."""
+        return self.measure(candidate, None, process, stop)
+
+    def _aboard(self, p: Any, asked: dict[str, Any], best: float | None, stop: threading.Event) -> Measured:
+        linked = self._child(p, stop, self.setup.compile_limit, "linked", asked, self.boards.cc)
+        if not linked.ok:
+            return self._failed(linked, "compile")
+        s = self.setup
+        how = {"best": best, "slower": s.slower, "agree": s.agree, "flush": s.flush}
+        found = Measured("lost")
+        for _ in range(1 + self.boards.retries):
+            with self._turn():
+                o = self._child(p, stop, WAIT, "aboard", asked, self.boards.asked(s.run_limit), how)
+            if not o.ok:
+                return replace(self._failed(o, "run"), compile=linked.value)
+            found = _measured(o.value, linked.value)
+            if o.value.get("rule") not in ENDS:
+                break
+        return found
+
+    def _child(self, p: Any, stop: threading.Event, limit: float, name: str, *args: Any) -> Any:
+        return p.worker.run(f"{ABOARD}:{name}", *args, stop=stop, limit=limit)
+
+
+def _measured(said: dict[str, Any], compile: float) -> Measured:
+    """Of what a child says."""
+    phase = "" if said["outcome"] == "ok" else "run"
+    return Measured(
+        said["outcome"], said.get("reason", ""), phase, tuple(said.get("times", ())), said.get("number", 1),
+        said.get("alone", True), compile, said.get("check", ""),
+    )  # fmt: skip
