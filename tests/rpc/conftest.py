@@ -5,7 +5,7 @@ from tests.rpc import servers
 
 @pytest.fixture(scope="session", params=servers.KINDS)
 def place(request, tmp_path_factory):
-    """A running server of each kind; all tests of this folder run in one process, so it is started once."""
+    """A running server of each kind; all tests that ask for it run in one process, so it is started once."""
     with servers.started(request.param, tmp_path_factory.mktemp("rpc")) as made:
         yield made
 
@@ -18,5 +18,6 @@ def remote(place):
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if "tests/rpc/" in str(item.path):
-            item.add_marker(pytest.mark.xdist_group("rpc"))
+        if item.path.parent.name == "rpc":
+            shared = "place" in getattr(item, "fixturenames", ())
+            item.add_marker(pytest.mark.xdist_group("rpc" if shared else f"rpc {item.path.stem}"))

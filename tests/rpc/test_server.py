@@ -17,6 +17,7 @@ from tests.rpc.peers import SECRET, Place, floats
 from tests.rpc.servers import board
 from tvmlab import nd, rpc
 from tvmlab.core.error import CallError
+from tvmlab.runtime import host
 from tvmlab.runtime.rpc import board as boards
 from tvmlab.runtime.rpc import machine, protocol
 
@@ -37,6 +38,35 @@ def test_functions_that_the_server_has(tmp_path):
         wrong = lambda: rpc.connect("127.0.0.1", server.port, key="other", secret=SECRET)
         assert refused(rpc.SessionLost, wrong) == "this server is `k`, not `other`"
     assert "ended" in repr(server)
+
+
+def test_a_server_that_a_tracker_lends():
+    with rpc.Tracker(port=0, secret=SECRET) as tracker:
+        place = f"127.0.0.1:{tracker.port}"
+        with rpc.Server(port=0, secret=SECRET, key="k", tracker_addr=place, custom_addr="localhost", silent=True) as s:
+            t = rpc.connect_tracker("127.0.0.1", tracker.port, secret=SECRET)
+            for _ in range(3):  # it is offered again each time
+                with t.request("k") as remote:
+                    assert remote.place == f"localhost:{s.port}" and remote.listdir() == []
+            said = refused(rpc.SessionLost, lambda: rpc.connect("127.0.0.1", s.port, secret=SECRET))
+            assert said.startswith("this server is given out by its tracker")
+            assert [x["machine"] for x in t.summary()["server_info"]] == [host.description()]
+
+
+def test_an_interrupt_in_the_middle_of_a_question_ends_the_session(tmp_path, monkeypatch):
+    """Its answer would be taken for that of the next question."""
+
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    with board(tmp_path, [], "cc") as (port, pid):
+        remote = Place(port, pid, tmp_path, "cc", "llvm", "").connect()
+        monkeypatch.setattr(remote._wire, "receive", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            remote.listdir()
+        monkeypatch.undo()
+        said = refused(rpc.SessionLost, remote.listdir)
+        assert said == "this session is over: it was left in the middle of a question (KeyboardInterrupt)"
 
 
 def ask_on(remote):

@@ -143,6 +143,10 @@ class Session:
 
     context = device  # release 0.6
 
+    def cpu(self, dev_id: int = 0) -> RemoteDevice:
+        """Its processor."""
+        return self.device("cpu", dev_id)
+
     def __getattr__(self, name: str) -> Any:
         if name in TYPES or name in ("cl", "gpu", "mtl"):
             return lambda dev_id=0: self.device(name, dev_id)

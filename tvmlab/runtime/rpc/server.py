@@ -31,6 +31,7 @@ class Server:
     which a tracker gives it out; `tracker_addr`: ("host", port) of that; `custom_addr`: how clients reach this host, if
     not as the tracker does. `memory`: bytes of a session's arrays (0: most of the machine's); `limit`: of a message.
     `preload`: modules whose packed functions a client may call. `silent`: nothing is written to standard error.
+    Read over: `use_popen`, `no_fork`; a server is always a process, and each session another one.
     """
 
     def __init__(
@@ -50,6 +51,8 @@ class Server:
         memory: int = 0,
         limit: int = LIMIT,
         preload: Sequence[str] = (),
+        use_popen: bool = True,
+        no_fork: bool = False,
     ) -> None:
         for name, value in (("is_proxy", is_proxy), ("load_library", load_library)):
             if value:
