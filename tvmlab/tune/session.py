@@ -429,7 +429,8 @@ class Session(Watched):
     def _refused(self, found: Refused) -> None:
         self._discard(found.text)
         config = [] if found.config is None else found.config
-        self._keep(self._record(found.index, config, outcome="instantiation", reason=found.text))
+        said = {"outcome": "instantiation", "reason": found.text, "threads": self.setup.threads}
+        self._keep(self._record(found.index, config, **said))
 
     def _measured(self, item: _Item, m: Measured) -> float | None:
         """Write a trial down; its score."""

@@ -51,7 +51,8 @@ def short(v: float) -> float:
 
 def hint(n: int, r: Record) -> str:
     """What is said of a trial that is pointed at."""
-    lines = [f"<b>trial {n}</b>, point {r.index}"]
+    worker = getattr(r, "worker", "")  # of a fleet
+    lines = [f"<b>trial {n}</b>, point {r.index}{f', {escape(worker)}' if worker else ''}"]
     if r.seconds is not None:
         spread = f" (IQR {r.spread:.1%})" if r.spread is not None and len(r.times) > 1 else ""
         speed = f", {r.score:.4g} GFLOP/s" if r.flop and r.score else ""

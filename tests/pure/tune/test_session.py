@@ -192,6 +192,16 @@ def test_refusals_do_not_count_and_are_not_tried_again(path):
     assert not {r.index for r in result.records} & set(task.made) or len(set(task.made)) == len(task.made)
 
 
+def test_what_was_refused_is_known_on_the_next_day_whatever_the_threads(path):
+    def template(config, n):
+        raise ValueError("no")
+
+    task = Task(template, Space({"p": (1, 2, 3)}))
+    for _ in range(2):
+        result = tune.run(task, trials=5, records=path, setup={"threads": 1})
+    assert len(load(path)) == 3 and "3 trials were in the file already" in result.notes and len(task.made) == 3
+
+
 def test_points_with_the_same_steps_are_measured_once():
     def template(config, n):
         return matmul().template({**{k: config[k] for k in "yk"}, "x": 8, "parallel": 0}, n)
