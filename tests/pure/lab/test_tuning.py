@@ -2,6 +2,7 @@
 
 import json
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -222,6 +223,17 @@ def test_brushing_holds_for_the_search_and_for_the_count(lab):
     assert lab.tune.wait(60) and len(lab.tune.trials) == 30
     for on in ([], [9], "x", [True]):
         assert not ask(lab, "allow", knob="e1.factor", on=on)["ok"]
+    told(lab, "allow", knob="e1.factor", on=[1])
+    told(lab, "close", step="e1", param="factor")  # another space: nothing is taken out of it
+    assert state(lab)["size"].startswith("12 combinations")
+
+
+def test_what_is_opened_is_in_the_still_copy_of_a_lab_that_is_shown(lab, monkeypatch):
+    with monkeypatch.context() as m:
+        m.setattr(lab.screen, "widget", SimpleNamespace())
+        lab.tune.open("e1", "factor")
+    assert "still" in lab.later._due
+    assert to_data(lab)["tune"]["opened"] == {"e1.factor": [1, 2, 4, 8, 16]}
 
 
 def test_pause_resume_and_stop(lab):
