@@ -49,7 +49,7 @@ def measurer(tmp_path_factory):
 def test_a_candidate_is_compiled_here_and_measured_there(measurer):
     found = measurer.measure(candidate(matmul(), 3))
     assert (found.outcome, found.check, found.reason) == ("ok", "ok", "") and len(found.times) == 3
-    assert found.compile > 0 and found.seconds > 0 and "threads, Linux" in measurer.machine and len(measurer) == 1
+    assert found.compile > 0 and found.seconds > 0 and found.machine == measurer.machine and "threads, Linux" in measurer.machine and len(measurer) == 1
     slow = measurer.again(candidate(matmul(), 4))
     assert slow.outcome == "ok" and len(slow.times) == 3
     late = measurer.measure(candidate(matmul(), 4), best=1e-12)

@@ -98,7 +98,7 @@ def _run(asked: Plain, it: Ready, files: Mapping[str, bytes], remote: Any, how: 
                 here[...] = a.numpy()
 
     found = checked(asked, replace(it, call=once))
-    made = {"check": found["check"], "machine": remote.machine, "first": first[0]}
+    made = {"check": found["check"], "worker": remote.place, "machine": remote.machine}
     if found["check"] == "wrong":
         return {**made, "outcome": "wrong", "reason": _wrong(found)}
     reason = "" if found["check"] == "ok" or not asked["options"]["check"] else found["worst"]

@@ -150,5 +150,5 @@ def _measured(said: dict[str, Any], compile: float) -> Measured:
     phase = "" if said["outcome"] == "ok" else "run"
     return Measured(
         said["outcome"], said.get("reason", ""), phase, tuple(said.get("times", ())), said.get("number", 1),
-        said.get("alone", True), compile, said.get("check", ""),
+        said.get("alone", True), compile, said.get("check", ""), said.get("worker", ""), said.get("machine", ""),
     )  # fmt: skip
