@@ -118,6 +118,13 @@ def load(remote: Any, path: Any) -> Any:
     return remote.load_module(Path(path).name)
 
 
+def ask_on(remote):
+    """Until it cannot be asked any more."""
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        remote.listdir()
+
+
 def frame(kind: int, body: bytes = b"", size: int | None = None) -> bytes:
     return HEAD.pack(1 + len(body) if size is None else size, kind) + body
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.refusal import refused
-from tests.rpc.peers import SECRET, answer, floats, frame, load
+from tests.rpc.peers import SECRET, answer, ask_on, floats, frame, load
 from tvmlab import nd, rpc
 from tvmlab.runtime.rpc.protocol import Kind, Writer
 from tvmlab.runtime.rpc.wire import Wire
@@ -143,8 +143,7 @@ def test_a_program_that_never_ends(place):
 
 def test_a_session_that_only_waits_ends_at_its_time_too(place):
     with place.connect(session_timeout=0.3) as remote:
-        time.sleep(0.6)
-        assert lost(remote.listdir)[0] == "timeout"
+        assert lost(lambda: ask_on(remote))[0] == "timeout"
 
 
 def test_the_client_gone_in_the_middle_of_a_call(place):

@@ -3,9 +3,9 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +13,14 @@ import pytest
 
 import tvmlab
 from tests.refusal import refused
-from tests.rpc.peers import SECRET, Place, floats
+from tests.rpc.peers import SECRET, Place, ask_on, floats, frame
 from tests.rpc.servers import board
 from tvmlab import nd, rpc
 from tvmlab.core.error import CallError
 from tvmlab.runtime import host
 from tvmlab.runtime.rpc import board as boards
 from tvmlab.runtime.rpc import machine, protocol
+from tvmlab.runtime.rpc import wire as wires
 
 
 def test_functions_that_the_server_has(tmp_path):
@@ -69,13 +70,6 @@ def test_an_interrupt_in_the_middle_of_a_question_ends_the_session(tmp_path, mon
         assert said == "this session is over: it was left in the middle of a question (KeyboardInterrupt)"
 
 
-def ask_on(remote):
-    """Until it cannot be asked any more."""
-    until = time.monotonic() + 20
-    while time.monotonic() < until:
-        remote.listdir()
-
-
 def test_a_server_started_again_serves_again_and_old_sessions_say_that_they_are_over(tmp_path):
     for _ in range(2):
         with board(tmp_path, [], "cc") as (found, pid):
@@ -99,6 +93,17 @@ def test_from_a_shell(tmp_path):
     assert server.wait(20) == 0
     server.stdout.close()
     assert "stopped" in refused(rpc.SessionLost, remote.listdir) and not list(tmp_path.iterdir())
+
+
+def test_a_frame_may_not_stall_and_one_that_has_not_begun_may(monkeypatch):
+    monkeypatch.setattr(wires, "STALLED", 0.05)
+    a, b = socket.socketpair()
+    with a, b:
+        wire = wires.Wire(a)
+        b.sendall(frame(protocol.Kind.LIST)[:3])
+        with pytest.raises(TimeoutError):
+            wire.receive()
+    assert "zero byte" in refused(rpc.RPCError, lambda: rpc.connect("127.0.0.1", 1, secret=b"a\0b"))
 
 
 def test_who_may_come(monkeypatch):

@@ -11,13 +11,13 @@ from tests.rpc import servers
 from tests.rpc.peers import SECRET
 from tests.rpc.test_tracker import lent, tracker, until  # noqa: F401  # fixtures
 from tests.tuning import matmul
-from tvmlab import rpc, te, tir, tune
+from tvmlab import autotvm, rpc, te, tir, tune
 from tvmlab.core.error import CallError
 from tvmlab.runtime.rpc import tracker as trackers
 from tvmlab.tune import Boards, Setup
 from tvmlab.tune.candidate import Candidate, candidate
 
-QUICK = {"repeats": 3, "min_ms": 0.0, "compile_limit": 60.0, "run_limit": 1.5, "jobs": 1, "memory": 1 << 28}
+QUICK = {"repeats": 3, "min_ms": 0.0, "compile_limit": 60.0, "run_limit": 30.0, "jobs": 1, "memory": 1 << 28}
 
 
 def does(what):
@@ -49,18 +49,21 @@ def measurer(tmp_path_factory):
 def test_a_candidate_is_compiled_here_and_measured_there(measurer):
     found = measurer.measure(candidate(matmul(), 3))
     assert (found.outcome, found.check, found.reason) == ("ok", "ok", "") and len(found.times) == 3
-    assert found.compile > 0 and found.seconds > 0 and found.machine == measurer.machine and "threads, Linux" in measurer.machine and len(measurer) == 1
+    assert found.compile > 0 and found.seconds > 0 and found.machine == measurer.machine
+    assert "threads, Linux" in measurer.machine and len(measurer) == 1
     slow = measurer.again(candidate(matmul(), 4))
     assert slow.outcome == "ok" and len(slow.times) == 3
     late = measurer.measure(candidate(matmul(), 4), best=1e-12)
     assert len(late.times) == 1 and not late.alone and "times the best's time" in late.reason
 
 
-def test_a_candidate_that_crashes_hangs_or_is_cancelled_there(measurer):
+def test_a_candidate_that_crashes_hangs_or_is_cancelled_there(measurer, monkeypatch):
     found = measurer.measure(does("abort"))
     assert (found.outcome, found.phase) == ("crash", "run") and "SIGABRT" in found.reason
-    found = measurer.measure(does("pause"))
-    assert found.outcome == "timeout" and found.reason == "it was still running after 1.5 s and was ended"
+    with monkeypatch.context() as m:
+        m.setattr(measurer, "setup", replace(measurer.setup, run_limit=0.5))
+        found = measurer.measure(does("pause"))
+    assert found.outcome == "timeout" and found.reason == "it was still running after 0.5 s and was ended"
     stop = threading.Event()
     threading.Timer(0.3, lambda: measurer.cancel(stop)).start()
     assert measurer.measure(does("pause"), stop=stop).outcome == "cancelled"
@@ -93,7 +96,9 @@ def test_a_board_that_is_lost_costs_a_retry_with_another_one(tracker, lent, meas
 
     thread = threading.Thread(target=end)
     thread.start()
-    slow = measurer.measure(does("pause"))  # on the first until that is ended, then on the second
+    with monkeypatch.context() as m:
+        m.setattr(measurer, "setup", replace(measurer.setup, run_limit=2.0))
+        slow = measurer.measure(does("pause"))  # on the first until that is ended, then on the second
     thread.join()
     assert slow.outcome == "timeout"
     assert measurer.measure(candidate(matmul(), 3)).outcome == "ok"
@@ -105,13 +110,32 @@ def test_a_board_that_is_lost_costs_a_retry_with_another_one(tracker, lent, meas
 
 def test_a_whole_run_with_a_board(measurer, monkeypatch):
     """By hand, where a session takes no fleet yet."""
-    if "fleet" in inspect.signature(tune.run).parameters:
+    if FLEETS:
         result = tune.run(matmul(), trials=3, setup=QUICK, fleet=measurer)
     else:
         monkeypatch.setattr("tvmlab.tune.session.Measurer", lambda setup: measurer)
         monkeypatch.setattr(measurer, "close", lambda: None)
         result = tune.run(matmul(), trials=3, setup=QUICK)
     assert [r.outcome for r in result.records if r.kind == "trial"] == ["ok"] * 3
+
+
+FLEETS = "fleet" in inspect.signature(tune.run).parameters
+
+
+@pytest.mark.skipif(not FLEETS, reason="a session takes no fleet yet")
+def test_the_classic_runner(tracker, lent, measurer, monkeypatch):  # noqa: F811
+    lent()
+    t = rpc.connect_tracker("127.0.0.1", tracker.port, secret=SECRET)
+    assert until(lambda: t.summary()["server_info"])
+    monkeypatch.setenv("TVMLAB_RPC_SECRET", SECRET)
+    runner = autotvm.RPCRunner("kind", "127.0.0.1", tracker.port, repeat=2)
+    monkeypatch.setattr(measurer, "boards", runner.boards)
+    monkeypatch.setattr(Boards, "open", lambda self, setup: measurer if self == runner.boards else None)
+    monkeypatch.setattr(measurer, "close", lambda: None)
+    tuner, seen = autotvm.tuner.GridSearchTuner(matmul()), []
+    option = autotvm.measure_option(builder="local", runner=runner)
+    tuner.tune(2, option, callbacks=[lambda tuner, inputs, results: seen.extend(r.error_no for r in results)])
+    assert seen == [0, 0] and tuner.best_config is not None
 
 
 def test_boards_that_cannot_be():

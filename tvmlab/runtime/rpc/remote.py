@@ -85,6 +85,11 @@ class RemoteArray(NDArray):
             piece[:] = said.rest()
         return made
 
+    def numpy(self) -> Array:
+        return self.seen()
+
+    asnumpy = numpy
+
     def changed(self, whole: bool = True) -> Array:
         raise DeviceError("remote-memory", f"the memory of an array on {self.device} is not here", hint="a[:] = values")
 

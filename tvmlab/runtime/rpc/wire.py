@@ -7,7 +7,7 @@ import hmac
 import os
 import socket
 
-from .protocol import GREETING, HEAD, LIMIT, MAGIC, NONCE, PROOF, VERSION, Kind, Malformed, Writer
+from .protocol import GREETING, HEAD, LIMIT, MAGIC, NONCE, PROOF, VERSION, Kind, Malformed, RPCError, Writer
 
 GREETING_LIMIT = 10.0  # seconds for the whole greeting
 STALLED = 30.0  # seconds without a byte, in the middle of a frame
@@ -25,7 +25,10 @@ class Refused(Exception):
 def usual_secret(given: str | bytes | None) -> bytes:
     """The secret as bytes: what is given, else what the environment says, else none."""
     secret = os.environ.get(SECRET_VARIABLE, "") if given is None else given
-    return secret if isinstance(secret, bytes) else secret.encode("utf-8")
+    made = secret if isinstance(secret, bytes) else secret.encode("utf-8", "surrogateescape")
+    if b"\0" in made:
+        raise RPCError("secret", "a secret cannot have a zero byte in it")
+    return made
 
 
 class Wire:
