@@ -8,6 +8,7 @@ import numpy as np
 
 import tvmlab
 from tvmlab import te, tune
+from tvmlab.tune.candidate import Refused, candidate
 
 
 def close(got, wanted):
@@ -109,11 +110,11 @@ def differing(name, target, count, seed=7):
     task = tune.Task.of(args[-1], args, target)
     refused, right = [], 0
     for point in [0, *task.space.sample_ints(count - 1, random.Random(seed))]:
-        try:
-            s, found = task.instantiate(task.space.get(point))
-        except tune.InstantiationError as e:
-            refused.append(str(e))
+        made = candidate(task, point)
+        if isinstance(made, Refused):
+            refused.append(made.text)
             continue
+        s, found = task.instantiate(made.config)
         out = np.full([int(n) for n in args[-1].shape], 3, args[-1].dtype)
         tvmlab.build(s, found, target)(*inputs, out)
         assert close(out, wanted), s.to_code()

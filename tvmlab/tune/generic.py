@@ -10,6 +10,7 @@ Each stage that nobody has scheduled yet gets its choices, named by the stage: `
 
 The stages are placed from the outputs backwards: at the root, inside a loop of the stage that reads them, or inlined.
 An order of stages that cannot be is an InstantiationError that says why. What a person has scheduled stays as it is.
+The spaces for GPUs are in generic_gpu.py.
 """
 
 from __future__ import annotations
@@ -17,31 +18,31 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from math import prod
 from typing import Any
 
 from ..core.error import ScheduleError
-from ..core.node import IterVar, Load
+from ..core.node import IterVar
 from ..core.text import show
-from ..core.walk import constant, walk
+from ..core.walk import constant
 from ..expr.tensor import ComputeOp, Operation, Tensor
 from ..face.handle import Schedule
 from ..lowering.bounds import Bounds
 from ..lowering.normalise import normalise
 from ..lowering.obligations import of_bounds
-from ..schedule.state import PLAIN, Stage, State
+from ..schedule.state import State
 from ..schedule.trace import Trace, operations
 from ..target.base import Target
+from . import generic_gpu
 from .dispatch import get_config
 from .flop import compute_flop
+from .pieces import CODE, Piece, plan
 from .task import Task
 
 ORDERS = ("S0 S1 R0 R1 S2", "S0 R0 S1 R1 S2", "S0 S1 R0 S2 R1", "S0 R0 R1 S1 S2")
 PLACES = ("first", "tile", "inner", "block")  # loops of the reader: S0's first, S0's last, S1's last, R0's last
 LONGEST = 64  # iterations of an inner loop
-CODE = 1024  # innermost iterations that are written out or kept in registers, at most
 
 
 def task_of(outputs: Any, args: Sequence[Any], target: Any = None) -> Task:
@@ -56,14 +57,9 @@ class GenericTask(Task):
     def __init__(self, trace: Trace, args: Sequence[Any], target: Any = None) -> None:
         self.trace, self.tensors = trace, tuple(args)
         self.target = Target(target or Target.current() or "llvm")
-        if self.target.kind.threads and self.target.name != "interp":
-            raise ScheduleError(
-                "generic-gpu", f"the space of any expression is for processors, not for {self.target.name}",
-                hint="write a template, or take the default schedule: s.default()",
-            )  # fmt: skip
         made = [f"{t.name}: {t.dtype}[{', '.join(map(show, t.shape))}]" for op in trace.outputs for t in op.outputs]
         super().__init__("generic", [", ".join(made), _hash(trace.to_json())], self.target)
-        self.func = Generic(trace, self.tensors)
+        self.func = Generic(trace, self.tensors, bool(self.target.kind.threads) and self.target.name != "interp")
 
     def __reduce__(self) -> Any:
         state = self.trace.state
@@ -87,37 +83,13 @@ def _hash(text: str) -> str:
 # ---------------------------------------------------------------- the choices
 
 
-@dataclass(eq=False)
-class Piece:
-    """A stage nobody has scheduled. `levels` of tiles over the result; `inline`: may it be; `kept`: must it be whole?
-
-    `always`: it is inlined whatever the configuration, since nothing is computed twice for that.
-    """
-
-    op: ComputeOp
-    name: str
-    kept: bool
-    inline: bool
-    levels: int
-    readers: list[Operation]
-    always: bool = False
-    # what a configuration makes of it
-    loops: dict[str, IterVar] = field(default_factory=dict)  # a place -> the loop
-    home: Piece | None = None  # the stage whose loops run it
-    place: str = "root"
-
-    @property
-    def folds(self) -> bool:
-        return bool(self.op.reduce_axis)
-
-
 class Generic:
     """The template of a task without one."""
 
     name, code_hash = "generic", None
 
-    def __init__(self, trace: Trace, tensors: Sequence[Tensor]) -> None:
-        self.trace, self.tensors = trace, tensors
+    def __init__(self, trace: Trace, tensors: Sequence[Tensor], gpu: bool = False) -> None:
+        self.trace, self.tensors, self.gpu = trace, tensors, gpu
 
     def __call__(self, *args: Any) -> Any:
         return self.function(*args)
@@ -128,54 +100,16 @@ class Generic:
         s = Schedule(self.trace)
         pieces = plan(self.trace.state, self.tensors)
         for p in pieces:
-            define(cfg, p)
+            (generic_gpu.define if self.gpu else define)(cfg, p)
         if not cfg.flop:
             cfg.add_flop(work(s))
-        made = Builder(cfg, s, pieces)
+        made = generic_gpu.Builder(cfg, s) if self.gpu else Builder(cfg, s, pieces)
         for p in reversed(pieces):
             made.build(p)
         found = of_bounds(Bounds(normalise(s.state)))
         if found:
             raise found[0]
         return s, list(self.tensors)
-
-
-def plan(state: State, tensors: Sequence[Tensor]) -> list[Piece]:
-    """The stages to schedule, producers first."""
-    given = {state.stage_of(t).index for t in tensors if t.op in state.alias}
-    free = {s.index: s for s in state.in_order if _free(s)}
-    names: dict[str, int] = {}
-    pieces = []
-    for s in free.values():
-        op = s.op
-        assert isinstance(op, ComputeOp)
-        count = names[op.name] = names.get(op.name, 0) + 1
-        kept = s.is_output or s.index in given
-        readers = state.consumers(op)
-        known = not kept and all(r.index in free for r in readers)
-        deep = bool(op.reduce_axis) or any(state.stage_of(t).index in free for t in op.inputs)
-        inline = known and not op.reduce_axis and op.num_outputs == 1
-        name = op.name if count == 1 else f"{op.name}#{count}"
-        read_by = [r.op for r in readers]
-        always = inline and _read_once(op, read_by)
-        pieces.append(Piece(op, name, not known, inline, 3 if deep and not inline else 2, read_by, always))
-    return pieces
-
-
-def _read_once(op: ComputeOp, readers: Sequence[Operation]) -> bool:
-    """Does one stage read it, as many elements as there are, each at one place of its expression?"""
-    if len(readers) != 1 or not isinstance(readers[0], ComputeOp) or readers[0].reduce_axis:
-        return False
-    reader, out = readers[0], op.outputs[0]
-    places = sum(isinstance(x, Load) and x.buffer is out for b in reader.body for x in walk(b))
-    sizes = [[constant(n) or 0 for n in t.shape] for t in (out, reader.outputs[0])]
-    return places == 1 and prod(sizes[0]) == prod(sizes[1]) > 0
-
-
-def _free(s: Stage) -> bool:
-    """Has nobody said anything of the stage's loops or its place?"""
-    plain = not s.relations and s.attach.kind == "root" and s.group is None and not s.scope
-    return plain and type(s.op) is ComputeOp and all(m is PLAIN for m in s.marks.values()) and s.leaves == s.root_axes
 
 
 def define(cfg: Any, p: Piece) -> None:
