@@ -71,7 +71,7 @@ class Progress:
     def __str__(self) -> str:
         of = "" if self.trials is None else f" of {self.trials}"
         best = "" if self.best is None else f", best {duration(self.best)}"
-        left = "" if self.left is None or self.state == "done" else f", {duration(self.left)} left"
+        left = "" if not self.left or self.state == "done" else f", {duration(self.left)} left"
         return f"{self.state}: {self.done}{of} trials{best}{left}"
 
 

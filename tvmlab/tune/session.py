@@ -176,6 +176,8 @@ class Session(Watched):
         """Until it has ended. False if it has not by then. Raised: what went wrong before the first trial."""
         with self._changed:
             ended = self._changed.wait_for(lambda: self._state == "done", timeout)
+        if ended:
+            self.settle()
         if ended and self._error is not None and not self.records:
             raise self._error  # else it is a note of the result
         return ended

@@ -43,9 +43,19 @@ class Drawn:
 class Watched(hooks.Shown):
     """Mixed into Session."""
 
+    _followers: tuple[Any, ...] = ()
+
     def show(self) -> None:
         """One output that follows the session from now on: in a notebook the plots, elsewhere a line of progress."""
-        _follower(self).begin()
+        follower = _follower(self)
+        follower.begin()
+        self._followers = (*self._followers, follower)
+
+    def settle(self) -> None:
+        """It has ended: wait until that has been shown."""
+        for f in self._followers:
+            if f.thread is not threading.current_thread():
+                f.end()
 
 
 @contextmanager
