@@ -84,17 +84,21 @@ def test_whatever_a_candidate_does_costs_a_trial_and_no_worker(cluster):
 # ---------------------------------------------------------------- workers that do not fit
 
 
+NO_METAL = "a small program for metal did not run there"
+
+
 @pytest.mark.parametrize(
-    "how, target, one, two",
-    [({"need": ["board"]}, "llvm", "", "it has no board"),
-     ({"machine": "Cray"}, "llvm", "it is another machine", "it is another machine"),
-     ({}, "metal", "a small program for metal did not run there", "a small program for metal did not run there")],
-    ids=["need", "machine", "target"],
+    "how, what, one, two",
+    [({"need": ["board"]}, {}, "", "it has no board"),
+     ({}, {"threads": 4096}, "threads cannot be 4096", "threads cannot be 4096"),
+     ({"machine": "Cray"}, {}, "it is another machine", "it is another machine"),
+     ({}, {"target": "metal"}, NO_METAL, NO_METAL)],
+    ids=["need", "threads", "machine", "target"],
 )  # fmt: skip
-def test_jobs_go_only_where_they_fit(cluster, how, target, one, two):
+def test_jobs_go_only_where_they_fit(cluster, how, what, one, two):
     fleet = tune.Fleet(cluster.address, **how)
     try:
-        m = fleet.open(Setup.of(QUICK, target))
+        m = fleet.open(Setup(**QUICK, **what))
     except FleetError as e:
         assert e.rule == "no-worker" and one
         said = dict(line.split(": ", 1) for line in e.where)

@@ -58,8 +58,8 @@ class Setup:
     retime: int = 5
 
     @classmethod
-    def of(cls, given: Setup | Mapping[str, Any] | None, target: str) -> Setup:
-        """A person's choices, for a target; refused is what cannot be."""
+    def of(cls, given: Setup | Mapping[str, Any] | None, target: str, here: bool = True) -> Setup:
+        """A person's choices, for a target; refused is what cannot be. Not `here`: with other machines' threads."""
         if isinstance(given, Setup):
             made = replace(given, target=target)
         else:
@@ -68,7 +68,7 @@ class Setup:
                 if name not in legal:
                     raise LabError("option", f"a measurement has no option `{name}`", legal=legal)
             made = cls(**{"target": target, **(given or {})})
-        made.options()
+        (made if here else replace(made, threads=0)).options()
         return made
 
     def options(self) -> Options:

@@ -73,7 +73,7 @@ class Session(Watched):
         self.seconds = seconds
         _need_amounts(trials, seconds, batch)
         self.target = str(target or task.target or "llvm")
-        self.setup = Setup.of(setup, self.target)
+        self.setup = Setup.of(setup, self.target, here=fleet is None)
         self.search = searches.get(search)(task, seed=seed) if isinstance(search, str) else search
         self.search_name = search if isinstance(search, str) else type(search).__module__.rsplit(".", 1)[-1]
         self.batch, self.on_trial = batch, on_trial

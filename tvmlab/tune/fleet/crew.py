@@ -56,6 +56,7 @@ class Crew:
         self.changed = threading.Condition()
         self._answered: deque[Member] = deque()
         self._over = threading.Event()
+        self._listened = 0.0
 
     # ------------------------------------------------------------ beginning and end
 
@@ -214,8 +215,9 @@ class Crew:
         """Is there a sign of life of those that have been busy for long, and of those that were given up?"""
         now, half = time.monotonic(), self.fleet.silent / 2
         doubtful = [m for m in self.members.values() if m.state == "quiet" or m.busy and now - m.since > half]
-        if not doubtful:
+        if not doubtful or now - self._listened < self.fleet.silent / 5:
             return
+        self._listened = now
         beats = self.link.beats()
         for m in doubtful:
             self._felt(m, beats.get(m.address, m.heard[0]), now)

@@ -6,7 +6,7 @@ import base64
 import json
 import threading
 import uuid
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ...expr.scalar import thread_axis
@@ -54,7 +54,7 @@ class FleetMeasurer:
 
     def __init__(self, fleet: Any, setup: Setup) -> None:
         self.setup, self.name = setup, uuid.uuid4().hex
-        self._options = setup.options()
+        self._options = replace(setup, threads=0).options()  # this machine may have fewer
         self._limit = 2 * (REFERENCE_LIMIT + setup.compile_limit + 2 * setup.run_limit)  # it may wait for another's job
         self._link = Link(fleet.scheduler, fleet.security)
         self._jobs: set[_Job] = set()
@@ -62,7 +62,7 @@ class FleetMeasurer:
         self._who: dict[str, str] = {}  # the key of a candidate -> the worker that measured it
         self._finisher = ""  # the worker that times the fastest again
         self._notes: dict[str, None] = {}
-        self._probe = _plain(asked(_small(setup.target), self._options))
+        self._probe = self._plain(asked(_small(setup.target), self._options))
         self.crew = Crew(self._link, fleet, self._ask, self._answer, self._lost)
         try:
             self.crew.open()
@@ -154,7 +154,7 @@ class FleetMeasurer:
                 return Measured("lost", e.message), ""
             if member is None:
                 return Measured("cancelled"), ""
-            job = self._done(member, {"asked": _plain(what), **work}, stop)
+            job = self._done(member, {"asked": self._plain(what), **work}, stop)
             if job.how == "done":
                 return self._read(job, tried), member.address
             if job.how == "cancelled":
@@ -204,6 +204,12 @@ class FleetMeasurer:
             found["reason"] = "; ".join(filter(None, [found["reason"], again]))
         return Measured(**{**found, "worker": member.called, "machine": member.machine})
 
+    def _plain(self, what: Any) -> Any:
+        """As JSON has it."""
+        options = {**what["options"], "threads": self.setup.threads}
+        called = {name: base64.b64encode(place).decode() for name, place in what["packed"].items()}
+        return {**what, "options": options, "packed": called}
+
     def _note(self, text: str) -> None:
         self._notes[text] = None
 
@@ -226,11 +232,6 @@ class FleetMeasurer:
             jobs = [j for j in self._jobs if j.member is member]
         for j in jobs:
             j.end("lost", why)
-
-
-def _plain(what: Any) -> Any:
-    """As JSON has it."""
-    return {**what, "packed": {k: base64.b64encode(v).decode() for k, v in what["packed"].items()}}
 
 
 def _small(target: str) -> Candidate:

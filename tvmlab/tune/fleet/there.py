@@ -34,6 +34,7 @@ class _Session:
     turns: HostTurns
     turn: threading.Lock = field(default_factory=threading.Lock)
     said: int = 0  # notes of the measurer that have been told
+    job: str = ""  # that is being measured
 
 
 _sessions: OrderedDict[str, _Session] = OrderedDict()
@@ -74,6 +75,7 @@ def measure(text: str) -> str:
             stop.set()
     try:
         with session.turn:
+            session.job = job["id"]
             return json.dumps(_measured(session, job, stop))
     finally:
         with _guard:
@@ -87,7 +89,9 @@ def cancel(text: str) -> None:
             _cancelled.append(name)
             found = _running.get(name)
         if found is not None:
-            found[0].measurer.cancel(found[1])
+            found[1].set()
+            if found[0].job == name:
+                found[0].measurer.cancel(found[1])
 
 
 def end(text: str) -> None:
