@@ -70,7 +70,7 @@ bench: $(DEV) $(PEERS:%=.venvs/%/.made)
 	else rm -rf .venvs/$*; echo 'The peer $* could not be installed: the benchmark goes on without it' >&2; fi
 
 # A stamp's name holds the checksum of pyproject.toml and of this folder's name: a change of either installs again.
-$(LAB): EXTRAS := lab,tune,opencl,cuda
+$(LAB): EXTRAS := lab,tune,fleet,opencl,cuda
 $(DEV): EXTRAS := lab,dev,opencl,cuda
 $(LAB) $(DEV): | $(VENV)/.made
 	@echo 'Installing tvmlab[$(EXTRAS)] into $(VENV): about a minute, once'
