@@ -119,10 +119,11 @@ def load(remote: Any, path: Any) -> Any:
 
 
 def ask_on(remote):
-    """Until it cannot be asked any more."""
+    """Until it cannot be asked any more. Mostly it waits: one that ends in the middle of an answer cannot say why."""
     until = time.monotonic() + 20
     while time.monotonic() < until:
         remote.listdir()
+        time.sleep(0.05)
 
 
 def frame(kind: int, body: bytes = b"", size: int | None = None) -> bytes:
