@@ -168,7 +168,7 @@ def used(process: Any) -> float:
 
 
 def measured(count: int, trials: int, seconds: Sequence[float], quiet: float = 3.0) -> Found:
-    """A session of so many trials on so many workers; the first of each worker is not counted."""
+    """A session of so many trials on so many workers; as many at the beginning and at the end are not counted."""
     from distributed import Client
 
     task = named(matmul())
@@ -187,8 +187,8 @@ def measured(count: int, trials: int, seconds: Sequence[float], quiet: float = 3
         session.start().wait()
         assert session._measurer is not None
         session._measurer.close()  # which waits until it is closed
-        slept = [trial(r.times[0])["takes"] for r in session.records[count:]]
-    (t0, mine0, its0), (t1, mine1, its1), n = marks[count - 1], marks[-1], trials - count
+        slept = [trial(r.times[0])["takes"] for r in session.records[count:-count]]
+    (t0, mine0, its0), (t1, mine1, its1), n = marks[count - 1], marks[-count - 1], trials - 2 * count
     took = t1 - t0
     lag = max(0.0, count * took / n - float(np.mean(slept)))
     return Found(count, n / took, (mine1 - mine0) / n, max(0.0, its1 - its0 - idle * count * took) / n, idle, lag)
