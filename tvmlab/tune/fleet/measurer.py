@@ -130,6 +130,7 @@ class FleetMeasurer:
         found, who = self._given(candidate, {"best": best}, self._who.get(candidate.key, ""), stop)
         if who:
             self._who.setdefault(candidate.key, who)
+            self.crew.members[who].trials += 1
         return found
 
     def again(self, candidate: Candidate, process: int = 0, stop: threading.Event | None = None) -> Measured:
@@ -197,7 +198,6 @@ class FleetMeasurer:
         said, member = json.loads(job.what), job.member
         for note in said["notes"]:
             self._note(f"{member.called}: {note}")
-        member.trials += 1
         found = {**said["measured"], "times": tuple(said["measured"]["times"])}
         if tried:
             again = f"measured again, it was lost with {', '.join(tried.values())}"
