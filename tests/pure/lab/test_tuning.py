@@ -541,11 +541,11 @@ def test_a_lab_that_nobody_closed_ends_its_session_when_it_is_gone(made, monkeyp
 
 
 def test_a_session_that_found_nothing_legal_says_so(lab, monkeypatch):
-    from tvmlab.tune import session
+    from tvmlab.tune import work
     from tvmlab.tune.candidate import Refused
 
     refused = lambda task, index, target: Refused(index, None, "rule", "it is too large")  # noqa: E731
-    monkeypatch.setattr(session, "candidate", refused)
+    monkeypatch.setattr(work, "candidate", refused)
     monkeypatch.setattr(session, "REFUSALS", 8)
     tuned(lab)
     now = state(lab)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.tuning import matmul
 from tvmlab import tune
-from tvmlab.tune import session
+from tvmlab.tune import finish, session, work
 from tvmlab.tune.candidate import Candidate
 from tvmlab.tune.measure import Measured
 from tvmlab.tune.search.base import Base
@@ -65,7 +65,7 @@ class Measures:
 @pytest.fixture
 def search(monkeypatch):
     monkeypatch.setattr(session, "Measurer", Measures)
-    monkeypatch.setattr(session.finish, "SECONDS", 0.0)
+    monkeypatch.setattr(finish, "SECONDS", 0.0)
     made = Search(matmul())
     monkeypatch.setattr(Measures, "until", made.reached)
     return made
@@ -86,8 +86,8 @@ def test_no_more_points_are_proposed_than_there_are_trials(search):
 
 def test_candidates_are_made_before_they_are_wanted(search, monkeypatch):
     made = []
-    real = session.candidate
-    monkeypatch.setattr(session, "candidate", lambda t, i, target: (made.append(i), real(t, i, target))[1])
+    real = work.candidate
+    monkeypatch.setattr(work, "candidate", lambda t, i, target: (made.append(i), real(t, i, target))[1])
     Measures.until = threading.Event()
     s = tune.Session(matmul(), trials=8, search=search).start()
     while len(made) < 8:

@@ -14,6 +14,7 @@ from tvmlab.tune import finish, records, session
 from tvmlab.tune.dispatch import ApplyHistoryBest
 from tvmlab.tune.measure import Measured
 from tvmlab.tune.records import load, now
+from tvmlab.tune.work import Work
 
 LUCKY, RIGHT = 3, 9  # of the grid's first points: the fastest at first, and the one that is
 
@@ -106,11 +107,11 @@ def test_rounds_are_in_turns():
 # ---------------------------------------------------------------- sessions
 
 
-def test_what_was_luck_is_replaced(path):
+def test_what_was_luck_is_replaced(path, monkeypatch):
     states = []
     made = tune.Session(matmul(), trials=12, search="grid", records=path)
-    heard = made._again
-    made._again = lambda r: (states.append(str(made.progress)), heard(r))[1]
+    real = Work.again
+    monkeypatch.setattr(Work, "again", lambda self, r: (states.append(str(made.progress)), real(self, r))[1])
     made.start().wait()
     result = made.result
     assert result.best.index == RIGHT and result.best.seconds == 1e-3
@@ -262,13 +263,14 @@ def test_when_the_time_is_up_the_fastest_are_timed_again(monkeypatch):
 
     def measure(self, candidate, best, process, stop):
         if candidate.index == 12:
+            made.seconds = 0.0  # the time is up while it runs
             assert stop.wait(60)
             return Measured("cancelled")
         return real(self, candidate, best, process, stop)
 
     monkeypatch.setattr(Lucky, "measure", measure)
-    made = tune.Session(matmul(), seconds=0.3, search="grid", batch=1).start()
-    assert made.wait(60) and made.result.best.index == RIGHT and len(made.records) == 12
+    made = tune.Session(matmul(), seconds=600, search="grid", batch=1)
+    assert made.start().wait(60) and made.result.best.index == RIGHT and len(made.records) == 12
 
 
 def test_none_are_timed_again_where_that_is_not_wanted():

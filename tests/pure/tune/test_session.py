@@ -8,7 +8,7 @@ import pytest
 from tests.tuning import Space, Task, matmul
 from tvmlab import tune
 from tvmlab.core.error import CallError, LabError
-from tvmlab.tune import records, session
+from tvmlab.tune import finish, records, session, work
 from tvmlab.tune.measure import Measured
 from tvmlab.tune.records import load
 from tvmlab.tune.result import Drift
@@ -54,7 +54,7 @@ class Played:
 @pytest.fixture(autouse=True)
 def played(monkeypatch):
     monkeypatch.setattr(session, "Measurer", Played)
-    monkeypatch.setattr(session.finish, "SECONDS", 0.0)  # nothing is timed again: that has tests of its own
+    monkeypatch.setattr(finish, "SECONDS", 0.0)  # nothing is timed again: that has tests of its own
     monkeypatch.setattr(Played, "outcomes", {})
     monkeypatch.setattr(Played, "wait", set())
     monkeypatch.setattr(Played, "last", None)
@@ -149,7 +149,7 @@ def test_a_template_that_always_raises_in_a_huge_space_is_given_up(path):
 
     task = Task(template, Space({f"k{i}": tuple(range(10)) for i in range(12)}), name="bad")
     result = tune.run(task, trials=10, records=path)
-    assert result.best is None and result.trials == [] and result.discarded["ValueError: no"] >= session.REFUSALS
+    assert result.best is None and result.trials == [] and result.discarded["ValueError: no"] >= work.REFUSALS
     assert any("given up" in n and "ValueError: no" in n for n in result.notes)
     assert {r.outcome for r in load(path)} == {"instantiation"}
 
