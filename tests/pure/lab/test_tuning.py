@@ -546,7 +546,7 @@ def test_a_session_that_found_nothing_legal_says_so(lab, monkeypatch):
 
     refused = lambda task, index, target: Refused(index, None, "rule", "it is too large")  # noqa: E731
     monkeypatch.setattr(work, "candidate", refused)
-    monkeypatch.setattr(session, "REFUSALS", 8)
+    monkeypatch.setattr(work, "REFUSALS", 8)
     tuned(lab)
     now = state(lab)
     assert now["state"] == "done" and now["count"] == 0 and now["error"]["code"] == "no-legal-point"
