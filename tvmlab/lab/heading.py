@@ -21,7 +21,8 @@ from ..view.runs import times
 def heading(lab: Any) -> payload.Head:
     """The trait `head`."""
     time, spread, times_naive = measured(lab.runs.payload()["rows"], lab.target)
-    parked = [f"{e.label or e.primitive}: {e.reason}" for e in lab.document.entries[: lab.step] if e.parked]
+    here = lab.document.entries[: lab.step]
+    parked = [f"{e.label or e.primitive}: {e.reason}" for e in here if e.parked and not e.off]
     variable = called(lab.schedule)
     return {
         "schema": payload.SCHEMA, "id": lab.id, "name": lab.name, "variable": variable,

@@ -33,11 +33,14 @@ class Point:
 class Ahead:
     """`searching()`: the search; it may be another one each time. `by`: the one whose points were taken last.
 
-    `make(index)`: the candidate at a point, why there is none, or None if it is known.
+    `make(index)`: the candidate at a point, why there is none, or None if it is known. `first`: points that come before
+    what the search proposes.
     """
 
-    def __init__(self, searching: Callable[[], Any], make: Callable[[int], Candidate | Refused | None]) -> None:
-        self._searching, self._make = searching, make
+    def __init__(
+        self, searching: Callable[[], Any], make: Callable[[int], Candidate | Refused | None], first: Sequence[int] = ()
+    ) -> None:
+        self._searching, self._make, self._first = searching, make, list(first)
         self.by: Any = None
         self._asked: Any = None  # the one that proposes
         self._told: list[Any] = []
@@ -83,7 +86,10 @@ class Ahead:
     def _work(self, n: int) -> None:
         try:
             self._asked = search = self._pass_on()
-            self._found = [self._point(search, i) for i in search.propose(n) if not self._over]
+            first, self._first = self._first[:n], self._first[n:]
+            more = search.propose(n - len(first)) if n > len(first) else ()
+            wanted = [*first, *(i for i in more if i not in first)]
+            self._found = [self._point(search, i) for i in wanted if not self._over]
         except Exception as e:  # of the search, which may be a person's
             self._error = e
 

@@ -70,6 +70,12 @@ def rounds(few: Sequence[Record], again: Again) -> list[Record]:
     return [_record(replace(r, worker=who[r.index]), times[r.index], failed.get(r.index)) for r in few]
 
 
+def last(retimed: Sequence[Record]) -> list[Record]:
+    """Those of the last re-timing."""
+    at = max((r.at for r in retimed), default=0.0)
+    return [r for r in retimed if r.at == at]
+
+
 def _record(r: Record, times: list[float], failed: Measured | None) -> Record:
     if failed is None:
         return replace(r, kind="retimed", times=times)
@@ -100,10 +106,12 @@ class Verdict:
 
 def verdict(records: Sequence[Record], retimed: Sequence[Record]) -> Verdict | None:
     """Of the last re-timing; None if there was none."""
-    last = max((r.at for r in retimed), default=0.0)
-    few = [r for r in retimed if r.at == last]
-    first = fastest([r for r in records if r.at <= last] + [r for r in retimed if r.at < last])
-    if not few or first is None:
+    few = last(retimed)
+    if not few:
+        return None
+    at = few[0].at
+    first = fastest([r for r in records if r.at <= at] + [r for r in retimed if r.at < at])
+    if first is None:
         return None
     good = [r for r in few if r.seconds is not None]
     return Verdict(len(few), first, min(good, key=lambda r: r.seconds or 0.0, default=None))

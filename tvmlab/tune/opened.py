@@ -65,6 +65,12 @@ class OpenedTask(Task):
         self._flop = work(Schedule(self.document.root))
         return space
 
+    @property
+    def now(self) -> int | None:
+        """The point that the steps are at; None where they have a value that is not among those to choose from."""
+        places = [p.now for p in self.parameters]
+        return None if -1 in places else self.space.knob2point(places)
+
     def candidates(self, config: Config) -> list[tuple[Parameter, Candidate]]:
         """What a configuration chooses."""
         values = [config[p.name].val for p in self.parameters]

@@ -100,10 +100,13 @@ class Result(Drawn, Shown):
     def trials(self) -> list[Record]:
         """Those that were measured, the fastest first, then those that failed.
 
-        Those that were timed again, with their times of then, come before what was not.
+        Those that were timed again have their times of then. What was not comes after the best of them, however short
+        its first time was.
         """
         found = [(c or r, c is None) for r, c in standing(self.history) if r.outcome != "instantiation"]
-        found.sort(key=lambda x: (x[0].seconds is None, not x[0].alone, x[1], x[0].seconds or 0.0))
+        least = min((r.seconds for r, first in found if not first and r.alone and r.seconds), default=0.0)
+        time = lambda r, first: max(r.seconds or 0.0, least) if first else r.seconds or 0.0
+        found.sort(key=lambda x: (x[0].seconds is None, not x[0].alone, time(*x), x[1], x[0].seconds or 0.0))
         return [r for r, _ in found]
 
     @property

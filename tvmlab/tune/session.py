@@ -70,7 +70,6 @@ class Session(Watched):
         self._book = Book(task, self.target, self.setup.threads, self.search_name, self.machine, log)
         self._book.on_trial = on_trial
         self._budget, self._gate = Budget(usual, seconds, batch), Gate()
-        self._work: Work | None = None
         self._finishing = False  # are the fastest being timed again?
         self._error: BaseException | None = None
         if count := self.know(self._book.read()):
@@ -264,12 +263,19 @@ class Session(Watched):
             self._finishing = False
 
     def _new_work(self) -> Work:
-        self._work = Work(self._book, self._gate, self._budget, self._measurer, self._searching, self._stale)
-        return self._work
+        looking = self._searching, self._stale, self._first()
+        return Work(self._book, self._gate, self._budget, self._measurer, *looking)
 
     def _opened(self) -> Any:
         """Who measures: processes here, or a fleet."""
         return Measurer(self.setup) if self._fleet is None else fleets.opened(self._fleet, self.setup)
+
+    def _first(self) -> list[int]:
+        """The values that the steps have now, if they are a point that may be tried: the best is compared with it."""
+        now, part = getattr(self.task, "now", None), self._part
+        if now is None or now in self._book.known:
+            return []
+        return [] if isinstance(part, PartOf) and part.space.inside(now) is None else [now]
 
     def _searching(self) -> Any:
         """The search; made anew, and told what is known, where another part of the space was asked for."""

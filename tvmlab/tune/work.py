@@ -9,7 +9,7 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,15 +41,15 @@ class Budget:
 class Work:
     """Of one start. `searching()`: who proposes; it is another one where another part of the space is asked for.
 
-    `stale(search)`: is there one that takes its place?
+    `stale(search)`: is there one that takes its place? `first`: points that come before those it proposes.
     """
 
     def __init__(
         self, book: Book, gate: Gate, budget: Budget, measurer: Any, searching: Callable[[], Any],
-        stale: Callable[[Any], bool],
+        stale: Callable[[Any], bool], first: Sequence[int] = (),
     ) -> None:  # fmt: skip
         self.book, self.gate, self.budget, self.measurer = book, gate, budget, measurer
-        self._searching, self._stale = searching, stale
+        self._searching, self._stale, self._first = searching, stale, list(first)
         self._runners: list[threading.Thread] = []
         self._batch = _Batch()
         self._todo: queue.SimpleQueue[Item | None] = queue.SimpleQueue()
@@ -71,7 +71,7 @@ class Work:
 
     def search(self) -> None:
         """Propose and measure until it is over."""
-        ahead = Ahead(self._searching, self._made)
+        ahead = Ahead(self._searching, self._made, self._first)
         try:
             self._propose_and_measure(ahead)
             if self.book.refusals >= REFUSALS:

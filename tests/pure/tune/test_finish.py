@@ -183,6 +183,15 @@ def test_a_trial_since_then_is_compared_by_its_own_time():
     assert records.fastest([*made, replace(again[0], machine="another")]).index == 0
 
 
+def test_slow_ones_that_were_timed_again_come_after_faster_ones_that_were_not():
+    times = {0: 1e-3, 1: 1.1e-3, 2: 1.7e-3, 3: 0.9e-3}
+    made = [replace(timed(k, t), at=10.0) for k, t in times.items()]
+    again = [replace(made[k], kind="retimed", at=20.0, times=[t]) for k, t in {0: 1.2e-3, 1: 7.4e-3}.items()]
+    result = tune.Result(None, "llvm", made, retimed=again)
+    assert [(r.index, r.seconds) for r in result.trials] == [(0, 1.2e-3), (3, 0.9e-3), (2, 1.7e-3), (1, 7.4e-3)]
+    assert result.best == records.fastest(result.history)
+
+
 def test_one_that_fails_now_is_not_the_best():
     Lucky.broken = {RIGHT}
     result = tune.run(matmul(), trials=12, search="grid")

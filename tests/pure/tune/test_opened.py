@@ -316,3 +316,12 @@ def test_nothing_is_pickled_but_text():
     s, args = tiled()
     data = pickle.dumps(Task.opened(s, args, ALL))
     assert not re.search(rb"tvmlab\.(expr|schedule|core|face)", data)
+
+
+def test_the_values_of_now_are_a_point_where_all_of_them_may_be_chosen():
+    s, args = tiled()
+    task = Task.opened(s, args, {"e1.factor": [8, 4, 2], "e4.taken": None})
+    found = dict(zip(task.space.names, task.space.point2knob(task.now), strict=True))
+    assert found == {"split i: factor": 1, "vectorize ji": 0}
+    assert candidate(task, task.now, "llvm").key == fingerprint(s.trace)
+    assert Task.opened(s, args, {"e1.factor": [8, 2]}).now is None

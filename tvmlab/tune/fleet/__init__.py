@@ -49,12 +49,21 @@ class Fleet:
 
 def opened(fleet: Any, setup: Setup) -> Any:
     """Who measures: by the type of what a person gave as `fleet`."""
-    if all(callable(getattr(fleet, name, None)) for name in METHODS):
+    found = checked(fleet)
+    return found if measures(found) else found.open(setup)
+
+
+def measures(fleet: Any) -> bool:
+    """Does it measure as it is?"""
+    return all(callable(getattr(fleet, name, None)) for name in METHODS)
+
+
+def checked(fleet: Any) -> Any:
+    """What measures, or what has `open`; nothing is connected. Refused: what can be neither."""
+    if measures(fleet) or hasattr(fleet, "open"):
         return fleet
-    if hasattr(fleet, "open"):
-        return fleet.open(setup)
     if isinstance(fleet, str) or hasattr(fleet, "scheduler_info"):
-        return Fleet(fleet).open(setup)
+        return Fleet(fleet)
     raise CallError(
         "fleet", f"a fleet cannot be {fleet!r}",
         legal=['the address of a scheduler: "tcp://host:8786"', "a Client of dask.distributed", "tune.Fleet(...)"],
