@@ -15,6 +15,7 @@ from typing import Any
 from ..core.error import LabError
 from ..tune import search as searches
 from ..view.payload_tune import Search
+from .tune_where import checked
 
 TRIALS = 64
 SUFFIX = ".tune.jsonl"
@@ -28,12 +29,13 @@ NEEDS = {"annealing": ("lightgbm", 'pip install "lightgbm>=4.5"'), "optuna": ("o
 @dataclass(frozen=True)
 class Settings:
     """`trials`: measured in all; `limit`: seconds; None is no limit, of one of them. `file`: None is a name of the
-    lab's own choice, "" is none: trials are then in memory only."""
+    lab's own choice, "" is none: trials are then in memory only. `fleet`: the address of a scheduler, "" is none."""
 
     search: str = ""
     trials: int | None = TRIALS
     limit: float | None = None
     file: str | None = None
+    fleet: str = ""
 
     def __post_init__(self) -> None:
         if not self.search:
@@ -52,6 +54,7 @@ class Settings:
             raise LabError("no-budget", "a budget is needed: a number of trials, or seconds, or both")
         if self.file is not None:
             _need_file(self.file)
+        checked(self.fleet)
 
     def changed(self, values: Mapping[str, Any]) -> Settings:
         """With these values; what is not known, or cannot be, is refused."""

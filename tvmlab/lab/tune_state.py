@@ -10,6 +10,8 @@ from typing import Any
 from ..core.error import LabError
 from ..core.units import duration
 from ..face.trial import fingerprint
+from ..tune import finish
+from ..tune.candidate import sentence
 from ..tune.opened import OpenedTask
 from ..tune.parameters import Parameter
 from ..tune.records import Record
@@ -25,7 +27,8 @@ def update(tuning: Any, n: int, since: int) -> Update:
     """The state, where it is not that of `n`; the trials from `since` on."""
     now = state(tuning)
     first = since if n >= tuning.begun and since <= len(tuning.trials) else 0
-    same = now["n"] == n and now["state"] not in ("running", "finishing")  # while it works the time goes on
+    goes_on = now["state"] in ("running", "finishing") or now["workers"] and tuning.going  # time, and workers
+    same = now["n"] == n and not goes_on
     return {"state": None if same else now, "trials": tuning.trials[first:], "since": first}
 
 
@@ -42,11 +45,13 @@ def state(tuning: Any) -> TuneState:
     return {
         "n": tuning.version, "source": tuning.source, "openable": opens(tuning), "knobs": knobs(tuning),
         "size": size(tuning), "searches": list(tune_settings.listed()), "search": s.search, "trials": s.trials,
-        "limit": s.limit, "file": tuning.file, "state": tuning.state, "done": progress.done if progress else 0,
+        "limit": s.limit, "file": tuning.file, "fleet": tuning.where.text,
+        "workers": tuning.where.workers(tuning.trials), "state": tuning.state,
+        "done": progress.done if progress else 0,
         "elapsed": progress.seconds if progress else 0.0, "left": progress.left if progress else None,
         "best": progress.best if progress else None, "now": seconds_now(tuning), "count": len(tuning.trials),
         "failures": failures(tuning.records), "discarded": _counts(discarded), "notes": notes(tuning),
-        "retimed": [] if session is None else retimed(session.retimed),
+        "retimed": [] if session is None else retimed(session.retimed), "since": since(tuning),
         "ranks": [] if said is None else [{"n": n, "rho": rho} for n, rho in said.ranks],
         "shares": [{"knob": id, "share": shares[name]} for id, name in _ids(tuning).items() if name in shares],
         "adopted": adopted(tuning), "error": error(tuning),
@@ -127,9 +132,14 @@ def trial(task: Any, r: Record, n: int, again: bool) -> Trial:
 
 
 def retimed(records: Sequence[Record]) -> list[Retimed]:
-    latest = {r.index: r for r in records}
-    found = sorted(latest.values(), key=lambda r: (r.seconds is None, r.seconds or 0.0))
-    return [{"index": str(r.index), "seconds": r.seconds} for r in found]
+    """Those of the last time."""
+    return [{"index": str(r.index), "seconds": r.seconds} for r in finish.last(records)]
+
+
+def since(tuning: Any) -> int:
+    """The number of the last trial before that."""
+    at = max((r.at for r in tuning.session.retimed), default=0.0) if tuning.session is not None else 0.0
+    return max((n for n, r in enumerate(list(tuning.records), 1) if r.at <= at), default=0)
 
 
 def failures(records: list[Record]) -> list[Count]:
@@ -146,11 +156,14 @@ def _counts(found: Mapping[str, int]) -> list[Count]:
 
 
 def seconds_now(tuning: Any) -> float | None:
-    """Of the schedule as it is, where it was run in the lab or is a trial."""
+    """Of the schedule as it is, where it is a trial, or was run in the lab: measured as the best was, if it can be."""
     trace = tuning.lab.schedule.trace
-    found: float | None = tuning.lab.runs.seconds_of(trace)
     same = _shown(tuning)
-    return found if found is not None or same is None else same.seconds
+    later = {} if tuning.session is None else {r.index: r for r in finish.last(tuning.session.retimed)}
+    trial = same and later.get(same.index, same)
+    if trial and trial.seconds is not None:
+        return float(trial.seconds)
+    return None if tuning.where.elsewhere else tuning.lab.runs.seconds_of(trace)
 
 
 def adopted(tuning: Any) -> str:
@@ -181,6 +194,10 @@ def table(x: Knob, y: Knob, cells: list[list[float | None]]) -> Table:
 def notes(tuning: Any) -> list[str]:
     found = [] if tuning.session is None else list(tuning.session.notes)
     found += [tuning.session.log.trouble] if tuning.session is not None and tuning.session.log else []
+    if tuning.going:  # at the end they are those of the session
+        found += tuning.where.notes
+    if tuning.where.connecting:
+        found.append(f"connecting to {tuning.where.text}: where there is no worker yet, it waits for one")
     if tuning.resting:
         found.append("it rests while a run of the lab is measured, and goes on by itself")
     if tuning.source == "generic":
@@ -221,6 +238,9 @@ def error(tuning: Any) -> Any:
 def ended(tuning: Any) -> tuple[str, str]:
     """How the session ended, and whether that is good news."""
     session = tuning.session
+    if tuning.error is not None:
+        said = sentence(getattr(tuning.error, "message", "") or str(tuning.error))
+        return f"Tuning could not begin: {said}. Its drawer says what to do.", "bad"
     best = session.result.best if session is not None else None
     if best is None or best.seconds is None:
         return "Tuning has ended without a schedule that works: see its drawer.", "bad"

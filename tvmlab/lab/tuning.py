@@ -33,8 +33,9 @@ from .insights import Insights
 from .legal import Counting
 from .tune_settings import Settings
 from .tune_subject import GENERIC, STEPS, Subject
+from .tune_where import Unreached, Where, checked
 
-GOING = ("running", "paused", "finishing", "stopping")
+GOING = ("connecting", "running", "paused", "finishing", "stopping")
 
 
 class Tuning(Subject, Shown):
@@ -43,7 +44,7 @@ class Tuning(Subject, Shown):
     def __init__(self, lab: Any) -> None:
         super().__init__(lab, self.end_soon)
         self._kept: dict[Any, list[Record]] = {}  # trials that are in no file, by their space
-        self.settings = Settings()
+        self.settings, self.where = Settings(), Where()
         self.on: dict[str, list[int]] = {}  # by the name of a knob, the places of the values that the search may use
         self.task: Any = None  # what is tuned, or would be
         self.why: LabError | None = None  # why there is none
@@ -104,11 +105,19 @@ class Tuning(Subject, Shown):
         return self._said(asked=True)
 
     def set(self, **values: Any) -> Tuning:
-        """`search`, `trials`, `limit` (seconds), `file` ("": memory only). A running session takes other budgets."""
-        made = self.settings.changed(values)
-        if self.going and (made.search, made.file) != (self.settings.search, self.settings.file):
-            self._need_no_run("search and file")
+        """`search`, `trials`, `limit` (seconds), `file` ("": memory only). A running session takes other budgets.
+
+        `fleet`: where it measures, as `tune.Session` takes it; "" is this machine. An address is saved with the lab.
+        """
+        where = checked(values.get("fleet", self.where.given))
+        if "fleet" in values:
+            values["fleet"] = where if isinstance(where, str) else ""
+        made, same = self.settings.changed(values), where is self.where.given or self.where.given == where
+        if self.going and (made.search, made.file, True) != (self.settings.search, self.settings.file, same):
+            self._need_no_run("search, file and fleet")
         self.settings = made
+        if not same:
+            self.where.choose(where)
         if self.session is not None:
             self.session.trials, self.session.seconds = made.trials, made.limit
         return self._said()
@@ -139,7 +148,7 @@ class Tuning(Subject, Shown):
     def _now(self) -> tuple[Any, ...]:
         lab, s = self.lab, self.settings
         made_of = self.steps(), lab.document.root, self.source, repr(self.opened)
-        return *made_of, lab.target, lab.runs.options.threads, s.search, self.file
+        return *made_of, lab.target, lab.runs.options.threads, s.search, self.file, self.where.text
 
     @property
     def behind(self) -> bool:
@@ -164,34 +173,38 @@ class Tuning(Subject, Shown):
             return
         if left is not None and left.log is None:
             self._kept[was] = left.records
-        if not same:
+        if space is None or was is None or space[:-1] != was[:-1]:  # it may be the same on another machine
             self.on = {}
         self._space = space
         self.task, self.session, self.error = task, None, None
         self.insights = None if task is None else Insights(task.space, self._changed)
-        with self._lock:
-            self.trials, self.records = [], []
-            self.begun = self.version + 1
-        self._changed()
+        self._forget()
         self._count_anew()
         if task is not None:
             self._prepare(self._kept.get(space, ()))
 
-    def _prepare(self, known: Sequence[Record] = ()) -> None:
-        """A session that has read the file, and is told what is in memory."""
+    def _forget(self) -> None:
+        with self._lock:
+            self.trials, self.records = [], []
+            self.begun = self.version + 1
+        self._changed()
+
+    def _prepare(self, known: Sequence[Record] = (), measurer: Any = None) -> None:
+        """A session that has read the file, and is told what is in memory. `measurer`: of a fleet that was reached."""
         s, me = self.settings, weakref.ref(self)
         try:
             self.session = Session(
                 self.task, s.trials, s.limit, s.search, records=self._path(), target=self.lab.target,
                 on_trial=lambda r: made._heard(r) if (made := me()) is not None else None,
                 setup={"threads": self.lab.runs.options.threads},
+                fleet=Unreached() if measurer is None and self.where.elsewhere else measurer,
             )  # fmt: skip
         except (LabError, OSError) as e:
             self.why = e if isinstance(e, LabError) else LabError("tune-file", f"{s.file}: {e.strerror or e}")
             self.task = None
             return
         in_file = {r.index for r in self.session.records}
-        new = [r for r in known if r.index not in in_file]
+        new = [r for r in known if r.index not in in_file and self.session.machine in ("", r.machine)]
         self.session.know(new)
         log = self.session.log
         for r in new if log is not None else ():  # of before there was a file, or where it was full
@@ -230,15 +243,51 @@ class Tuning(Subject, Shown):
             self._prepare(self.records)
         if self.session is None or self.task is None:
             raise self.why or LabError("nothing-opened", "nothing is opened")
-        self._need_budget()
         tune_file.remember(self)
-        self._wanted = True
+        self._wanted, self.error = True, None
         timing.begin(self)
-        self.session.start()
-        if self._resting:
-            self.session.pause()
         self._over.clear()
-        threading.Thread(target=self._await, args=(self.session,), name="tvmlab tuning ends", daemon=True).start()
+        if self.where.elsewhere:
+            self.where.connect(self.session.setup, self._reached)
+        else:
+            self._go(self.session)
+
+    def _go(self, session: Session) -> None:
+        self._need_budget(session)
+        session.start()
+        if self._resting or not self._wanted:
+            session.pause()
+        threading.Thread(target=self._await, args=(session,), name="tvmlab tuning ends", daemon=True).start()
+
+    def _reached(self, measurer: Any, error: Exception | None) -> None:
+        """In the thread that connected: the trials of machines like that count, and it begins."""
+        with self._turn:
+            if not self.where.connecting:  # a stop came first
+                self.where.close()
+                return
+            try:
+                if error is not None:
+                    raise error
+                known = self.records
+                self._forget()
+                self._prepare(known, measurer)
+                if self.session is None:
+                    raise self.why or LabError("nothing-opened", "nothing is opened")
+                self._go(self.session)
+            except Exception as e:
+                self.error = e
+                self._not_begun()
+            self.where.give_up()  # it is no longer on its way
+        self._changed()
+
+    def _not_begun(self) -> None:
+        self.where.close()
+        timing.end(self)
+        self._changed()
+        lab = self._lab()
+        if lab is not None and self.error is not None and not self._closed:
+            lab.later.soon(lab.tune_ended)
+        self._over.set()
 
     def pause(self) -> Tuning:
         """Nothing is measured from now on, until `resume`."""
@@ -258,9 +307,16 @@ class Tuning(Subject, Shown):
 
     def stop(self) -> Tuning:
         """End it. What has been measured stays."""
+        self._stop()
+        return self._said()
+
+    def _stop(self) -> None:
+        with self._turn:
+            if self.where.connecting:
+                self.where.give_up()
+                self._not_begun()
         if self.session is not None and self.going:
             self.session.stop()
-        return self._said()
 
     def wait(self, seconds: float | None = None) -> bool:
         """Until the session has ended; False if it has not by then. An interrupt leaves it alone."""
@@ -312,9 +368,11 @@ class Tuning(Subject, Shown):
 
     @property
     def state(self) -> str:
-        """empty, ready, running, paused, finishing, stopping, done."""
+        """empty, ready, connecting, running, paused, finishing, stopping, done."""
         if self.session is None or self.task is None:
             return "empty"
+        if self.where.connecting:
+            return "connecting" if self._wanted else "paused"
         return str(self.session.progress.state)
 
     @property
@@ -355,11 +413,12 @@ class Tuning(Subject, Shown):
                 self.opened[str(id)] = values
         self._asked = bool(self.opened)
         self.source = GENERIC if found.get("source") == GENERIC else STEPS
-        for name in ("search", "trials", "limit", "file"):
+        for name in ("search", "trials", "limit", "file", "fleet"):
             try:
                 self.settings = self.settings.changed({name: found[name]} if name in found else {})
             except LabError as e:  # of a computer that has other packages, or other folders
                 self.notes.append(f"the saved {name} is not used: {sentence(e.message)}")
+        self.where.choose(self.settings.fleet)
 
     def end(self) -> None:
         """The lab is closed: the session is stopped, its file complete."""
@@ -367,8 +426,8 @@ class Tuning(Subject, Shown):
         if self.counting is not None:
             self.counting.stop()
         if self.session is not None and self.going:
-            self.session.stop()
-            self.session.wait(10)
+            self._stop()
+            self.wait(10)
         timing.end(self)
 
     def end_soon(self) -> None:
@@ -403,12 +462,14 @@ class Tuning(Subject, Shown):
             fit = [name for name in names() if not untimed(name)]
             raise LabError("cannot-measure", f"nothing can be measured for {wanted}: {why}", legal=fit)
 
-    def _need_budget(self) -> None:
-        s = self.settings
-        if self.session is None or s.trials is None or self.session.progress.done < s.trials:
+    def _need_budget(self, session: Session) -> None:
+        s, done = self.settings, session.progress.done
+        if s.trials is None or done < s.trials:
             return
-        self.set(trials=self.session.progress.done + s.trials)
+        self.settings = s.changed({"trials": done + s.trials})
+        session.trials = self.settings.trials
         self.notes.append(f"the budget was used up: it is {self.settings.trials} trials now")
+        self.lab.later.soon(self.lab.tune_changed)
 
     def _said(self, asked: bool = False) -> Tuning:
         self._asked = self._asked or asked
@@ -440,6 +501,7 @@ class Tuning(Subject, Shown):
             self.error = e
         with self._turn:
             if self.session is session:  # else the next one is on
+                self.where.close()
                 timing.end(self)
         self._changed()
         lab = self._lab()
@@ -453,7 +515,7 @@ class Tuning(Subject, Shown):
     def _space_of(self, task: Any) -> Any:
         if task is None:
             return None
-        return task.name, task.args, str(task.target), task.space.hash, self.lab.runs.options.threads
+        return task.name, task.args, str(task.target), task.space.hash, self.lab.runs.options.threads, self.where.text
 
     def _count_anew(self) -> None:
         if self.counting is not None:

@@ -82,6 +82,15 @@ class Share(TypedDict):
     share: float  # 0..1: of the variance that this knob alone explains
 
 
+class Worker(TypedDict):
+    """Who measures on another machine. `asked`: it is being tried; `out`: it takes no part; `gone`: it was lost."""
+
+    name: str
+    state: Literal["asked", "takes part", "out", "gone"]
+    trials: int  # that it has measured
+    note: str  # why it does not take part
+
+
 class TuneState(TypedDict):
     n: int  # grows with every change
     source: Literal["steps", "generic"]  # the opened parameters of the steps, or a space for the whole expression
@@ -93,7 +102,9 @@ class TuneState(TypedDict):
     trials: int | None  # the budget
     limit: float | None  # the budget in seconds
     file: str  # records; "": in memory only
-    state: Literal["empty", "ready", "running", "paused", "finishing", "stopping", "done"]
+    fleet: str  # where it measures: the address of a scheduler, or what a person gave, in words; "": on this machine
+    workers: list[Worker]  # of the fleet, once it was reached
+    state: Literal["empty", "ready", "connecting", "running", "paused", "finishing", "stopping", "done"]
     done: int
     elapsed: float
     left: float | None  # seconds, as far as can be told
@@ -103,7 +114,8 @@ class TuneState(TypedDict):
     failures: list[Count]
     discarded: list[Count]
     notes: list[str]
-    retimed: list[Retimed]  # the fastest first
+    retimed: list[Retimed]  # the last time that was done
+    since: int  # trials after number `since` were measured after that: their own times count
     ranks: list[Rank]
     shares: list[Share]
     adopted: str  # index of the trial whose schedule the lab shows, or ""
@@ -133,7 +145,7 @@ class Asked(TypedDict):
         "open", "close",  # {step, param}
         "source",  # {source}
         "allow",  # {knob, on}
-        "settings",  # {search, trials, limit, file}: those that are to change
+        "settings",  # {search, trials, limit, file, fleet}: those that are to change
         "start", "pause", "resume", "stop", "clear",
         "trial",  # {index}: a Preview of it
         "adopt",  # {index}: the steps are so from now on, one Undo takes it back

@@ -14,7 +14,7 @@ const STEP = 12; // rows that one asks for at a time
 export function Board({ now }: { now: TuneState }) {
   const { trials, looking } = useSession();
   const [shown, setShown] = useState(STEP);
-  const all = ranked(trials.value, now.retimed);
+  const all = ranked(trials.value, now.retimed, now.since);
   return (
     <>
       {looking.value && <Looking trial={looking.value} knobs={now.knobs} adopted={now.adopted} />}

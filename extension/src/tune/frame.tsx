@@ -110,8 +110,9 @@ export function Tip({ point: { x, y, trial }, now: { knobs, retimed }, width, al
             .join(" · ")}
         </span>
       ) : (
-        <span>{trial.reason}</span>
+        <span>{[trial.reason, trial.worker && `by ${trial.worker}`].filter(Boolean).join(" · ")}</span>
       )}
+      {isMeasured(trial) && trial.reason && <span>{trial.reason}</span>}
       {later && <span>timed again at the end: {later.seconds === null ? "failed" : seconds(later.seconds)}</span>}
       {knobs.map((knob, i) => (
         <span key={knob.id} class="tvn-tip-value">

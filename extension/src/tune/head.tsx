@@ -24,6 +24,7 @@ const ON_THE_WAY: Partial<Record<Asked["what"], string>> = {
 function word({ state }: TuneState, telling: string): string {
   const soon = ON_THE_WAY[telling as Asked["what"]];
   if (soon) return soon;
+  if (state === "connecting") return "connecting …";
   if (state === "finishing") return "finishing what is being measured …";
   return state === "stopping" ? "stopping …" : state === "empty" ? "" : state;
 }
@@ -33,7 +34,7 @@ function Doing({ now }: { now: TuneState }) {
   const { state, count } = now;
   const wait = (telling.value && ON_THE_WAY[telling.value]) || false;
   const act = (what: Asked["what"]) => () => void tell(what, {}, "head");
-  const going = state === "running";
+  const going = state === "running" || state === "connecting";
   const paused = state === "paused";
   const ending = state === "finishing" || state === "stopping";
   return (
@@ -63,7 +64,7 @@ function Doing({ now }: { now: TuneState }) {
 
 function Progress({ now }: { now: TuneState }) {
   const { trials, limit, done, elapsed, left, state } = now;
-  if (state === "empty" || state === "ready") return null;
+  if (state === "empty" || state === "ready" || state === "connecting") return null;
   const share = Math.max(trials ? done / trials : 0, limit ? elapsed / limit : 0);
   const words = [
     trials ? `${done} of ${plural(trials, "trial")}` : plural(done, "trial"),

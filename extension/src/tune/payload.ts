@@ -62,6 +62,13 @@ export interface Share {
   share: number;
 }
 
+export interface Worker {
+  name: string;
+  state: "asked" | "takes part" | "out" | "gone";
+  trials: number;
+  note: string;
+}
+
 export interface TuneState {
   n: number;
   source: "steps" | "generic";
@@ -73,7 +80,9 @@ export interface TuneState {
   trials: number | null;
   limit: number | null;
   file: string;
-  state: "empty" | "ready" | "running" | "paused" | "finishing" | "stopping" | "done";
+  fleet: string;
+  workers: Worker[];
+  state: "empty" | "ready" | "connecting" | "running" | "paused" | "finishing" | "stopping" | "done";
   done: number;
   elapsed: number;
   left: number | null;
@@ -84,6 +93,7 @@ export interface TuneState {
   discarded: Count[];
   notes: string[];
   retimed: Retimed[];
+  since: number;
   ranks: Rank[];
   shares: Share[];
   adopted: string;

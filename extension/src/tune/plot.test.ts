@@ -87,11 +87,17 @@ describe("ranks", () => {
   it("only what was measured is ranked; of equal ones the earlier is first", () => {
     expect(ranked([took(1, 3), took(2, null), took(3, 1), took(4, 1)]).map((t) => t.n)).toEqual([3, 4, 1]);
   });
-  it("what was timed again at the end is first, with these times; what failed then is gone", () => {
+  it("what was timed again at the end has these times; what failed then is gone", () => {
     const all = [took(1, 4), took(2, 1), took(3, 2), took(4, 3)].map((t) => ({ ...t, index: `i${t.n}`, gflops: 12 / t.seconds! }));
     const retimed = [{ index: "i3", seconds: 2.4 }, { index: "i2", seconds: 3 }, { index: "i4", seconds: null }];
-    const rows = ranked(all, retimed);
+    const rows = ranked(all, retimed, 4);
     expect(rows.map((t) => [t.n, t.seconds, t.retimed])).toEqual([[3, 2.4, true], [2, 3, true], [1, 4, false]]);
     expect(rows[0]!.gflops).toBeCloseTo(5);
+  });
+  it("a first time of before never precedes the best of those, and one of afterwards may", () => {
+    const all = [took(1, 2), took(2, 1), took(3, 1.5), took(4, 1.8)].map((t) => ({ ...t, index: `i${t.n}` }));
+    const retimed = [{ index: "i1", seconds: 2.1 }, { index: "i3", seconds: 7 }];
+    expect(ranked(all, retimed, 4).map((t) => t.n)).toEqual([1, 2, 4, 3]);
+    expect(ranked(all, retimed, 3).map((t) => t.n)).toEqual([4, 2, 1, 3]);
   });
 });

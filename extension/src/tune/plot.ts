@@ -164,15 +164,21 @@ export interface Ranked extends Measured {
   retimed: boolean;
 }
 
-/** The fastest first: those that were timed again at the end, by these times; then the others. */
-export function ranked(trials: Trial[], retimed: Retimed[] = []): Ranked[] {
-  const good = trials.filter(isMeasured).sort((a, b) => a.seconds - b.seconds || a.n - b.n);
-  const first = retimed.flatMap(({ index, seconds }) => {
-    const trial = good.find((t) => t.index === index);
-    return trial && seconds !== null ? { ...trial, seconds, spread: null, gflops: faster(trial, seconds), retimed: true } : [];
+/**
+ * The fastest first. What was timed again at the end has its time of then, and is compared with trials after number
+ * `since`. A time of before that is shorter than the best of these may be luck: it comes after it.
+ */
+export function ranked(trials: Trial[], retimed: Retimed[] = [], since = 0): Ranked[] {
+  const later = new Map(retimed.map(({ index, seconds }) => [index, seconds]));
+  const good = trials.filter(isMeasured).flatMap((t): Ranked[] => {
+    const seconds = later.get(t.index);
+    if (seconds === undefined) return [{ ...t, retimed: false }];
+    return seconds === null ? [] : [{ ...t, seconds, spread: null, gflops: faster(t, seconds), retimed: true }];
   });
-  const again = new Set(retimed.map(({ index }) => index));
-  return [...first, ...good.filter((t) => !again.has(t.index)).map((t) => ({ ...t, retimed: false }))];
+  const counts = (t: Ranked) => t.retimed || t.n > since;
+  const least = good.reduce((best, t) => (counts(t) ? Math.min(best, t.seconds) : best), Infinity);
+  const place = (t: Ranked) => (counts(t) || least === Infinity ? t.seconds : Math.max(t.seconds, least));
+  return good.sort((a, b) => place(a) - place(b) || Number(counts(b)) - Number(counts(a)) || a.seconds - b.seconds || a.n - b.n);
 }
 
 /** GFLOP/s of the same arithmetic in another time. */

@@ -93,6 +93,7 @@ export function Progress({ now }: { now: TuneState }) {
 const EMPTY: Partial<Record<TuneState["state"], string>> = {
   empty: "Open values of the steps at the left: then Start measures schedules with other values.",
   ready: "Start measures one schedule after the other, in a process of its own.",
+  connecting: "The workers are asked who they are.",
   running: "The first trial is on its way.",
 }; // prettier-ignore
 

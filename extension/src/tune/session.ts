@@ -8,7 +8,7 @@ import type { Asked, Trial, TuneState, Update } from "./payload";
 
 const SOON = 250; // ms between two questions while trials are measured
 const IDLE = 2000;
-const GOING = new Set<TuneState["state"]>(["running", "finishing", "stopping"]);
+const GOING = new Set<TuneState["state"]>(["connecting", "running", "finishing", "stopping"]);
 
 export const isGoing = (state: TuneState | null): boolean => !!state && GOING.has(state.state);
 

@@ -3,6 +3,7 @@ import { useStore } from "../view/store";
 import { useSession } from "./context";
 import type { TuneState } from "./payload";
 import { isGoing } from "./session";
+import { Workers } from "./workers";
 
 export function Settings({ now }: { now: TuneState }) {
   const { tell } = useSession();
@@ -41,7 +42,20 @@ export function Settings({ now }: { now: TuneState }) {
           spellcheck={false}
           onChange={(e) => set("file", e.currentTarget.value.trim())}
         />
+        <label for={`${uid}-tune-fleet`}>on</label>
+        <input
+          key={now.fleet}
+          id={`${uid}-tune-fleet`}
+          type="text"
+          defaultValue={now.fleet}
+          placeholder="this machine"
+          title="Where it measures: empty is this machine; the address of a scheduler of dask.distributed, tcp://host:8786, is its workers"
+          disabled={fixed}
+          spellcheck={false}
+          onChange={(e) => set("fleet", e.currentTarget.value.trim())}
+        />
       </div>
+      <Workers of={now.workers} />
     </>
   );
 }

@@ -296,3 +296,27 @@ it("each plot has its numbers as a table", async () => {
     expect(twin.querySelectorAll("tbody tr").length, tab).toBeGreaterThan(5);
   }
 });
+
+it("where it measures is a field; the workers are listed, with why one is left out", async () => {
+  await tune(fakeTuner());
+  const field = all("input").find((i) => i.id.endsWith("tune-fleet")) as HTMLInputElement;
+  expect(field.placeholder).toBe("this machine");
+  field.value = " tcp://10.0.0.1:8786 ";
+  field.dispatchEvent(new Event("change", { bubbles: true }));
+  await pass(50);
+  expect(last("settings")).toEqual({ fleet: "tcp://10.0.0.1:8786" });
+  kernel.state = {
+    ...kernel.state, n: 9, state: "connecting",
+    workers: [
+      { name: "one", state: "takes part", trials: 1, note: "" },
+      { name: "two", state: "gone", trials: 2, note: "it is gone" },
+      { name: "odd", state: "out", trials: 0, note: "it has tvmlab 0.0.1" },
+    ],
+  }; // prettier-ignore
+  await pass(2500);
+  expect(all("[data-worker]").map((e) => e.textContent!.trim())).toEqual(["one 1 trial", "two 2 trials gone: it is gone", "odd  left out: it has tvmlab 0.0.1"]);
+  expect(box.textContent).toContain("1 of 3 take part");
+  expect(box.textContent).toContain("connecting …");
+  expect((all("input").find((i) => i.id.endsWith("tune-fleet")) as HTMLInputElement).disabled).toBe(true);
+  expect(button("Stop") && button("Pause")).toBeTruthy();
+});

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -165,12 +166,39 @@ def test_the_best_is_adopted_and_one_undo_takes_it_back(lab):
     assert state(lab)["adopted"] == str(again.index)
 
 
+def test_the_steps_as_they_are_come_first_and_only_once(lab):
+    opened(lab).tune.start(trials=3).wait(60)
+    now = state(lab)
+    first = lab.tune.trials[0]
+    assert first["values"] == [k["current"] for k in now["knobs"]] and now["now"] == first["seconds"]
+    assert len(Played.last.measured) == 3 and now["discarded"] == []
+    lab.tune.start(trials=5).wait(60)
+    assert [t["index"] for t in lab.tune.trials].count(first["index"]) == 1 and len(lab.tune.trials) == 5
+    told(lab, "clear")
+    told(lab, "allow", knob="e1.factor", on=[1])  # not the value of now
+    lab.tune.start(trials=2).wait(60)
+    assert {t["values"][0] for t in lab.tune.trials} == {1} and state(lab)["now"] is None
+
+
+def test_a_time_of_the_end_counts_for_what_is_faster_than_now(lab):
+    opened(lab).tune.start(trials=4).wait(60)
+    first, other, *_ = lab.tune.records
+    session = lab.tune.session
+    session.retimed = [replace(first, kind="retimed", times=[5e-3], at=first.at + 100)]
+    lab.tune._changed()
+    assert state(lab)["now"] == 5e-3
+    assert state(lab)["retimed"] == [{"index": str(first.index), "seconds": 5e-3}] and state(lab)["since"] == 4
+    session.retimed.append(replace(other, kind="retimed", times=[6e-3], at=first.at + 200))
+    assert [r["index"] for r in state(lab)["retimed"]] == [str(other.index)]  # those of the last time count
+
+
 def test_a_mark_that_is_tuned_away_stays_open_and_can_come_back(lab):
     lab.tune.open("e4").start()
     lab.tune.wait(60)
     without = next(t for t in lab.tune.trials if t["values"] == [1])
     lab.tune.adopt(without["index"])
     assert "vectorize" not in lab.code and lab.history()["steps"][3]["status"] == "parked"
+    assert lab.head()["badge"]["sign"] == "+" and lab.head()["badge"]["text"] == "legal"  # a person's choice
     now = state(lab)
     assert now["state"] == "done" and now["count"] == 2 and now["knobs"][0]["current"] == 1
     lab.tune.adopt(next(t for t in lab.tune.trials if t["values"] == [0])["index"])

@@ -32,7 +32,7 @@ export function tuneState(over: Partial<TuneState> = {}): TuneState {
     ],
     search: "model", trials: 64, limit: 60, file: "matmul.trials.jsonl", state: "ready", done: 0, elapsed: 0, left: null, best: null,
     now: 0.0082, count: 0, failures: [], discarded: [{ text: "the tile is larger than the loop", count: 156 }], notes: [], retimed: [],
-    ranks: [], shares: [], adopted: "", error: null, ...over,
+    since: 0, fleet: "", workers: [], ranks: [], shares: [], adopted: "", error: null, ...over,
   };
 }
 
