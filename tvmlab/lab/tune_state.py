@@ -203,13 +203,19 @@ def notes(tuning: Any) -> list[str]:
     if tuning.source == "generic":
         found.append("the space of the whole expression: the steps that the lab has are not in it")
     else:
-        found += _gone(tuning)
+        found += [*_earlier(tuning.lab.document), *_gone(tuning)]
     if tuning.settings.search == "random" and "annealing" not in tune_settings.available():
         why = next(s["why"] for s in tune_settings.listed() if s["name"] == "annealing")
         found.append(f"the search is random, not learned: {why}")
     if tuning.behind:
         found.append("the lab has changed since this session began: it goes on with the steps as they were")
     return [*tuning.notes, *(x for x in found if x)]
+
+
+def _earlier(document: Any) -> list[str]:
+    """Where the lab looks at an earlier step: what is tuned ends there."""
+    at, count = document.cursor, len(document.entries)
+    return [f"tuned is the schedule as of step {at} of {count}, which is looked at"] if at < count else []
 
 
 def _gone(tuning: Any) -> list[str]:

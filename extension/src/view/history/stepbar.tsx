@@ -50,6 +50,7 @@ function Editor({ step, at }: { step: StepInfo; at: number }) {
   const tunable = async () => {
     drawer.value = "tune";
     let open = false;
+    await store.jump(steps.length); // what is tuned is the schedule, not its beginning
     // Its values; where it has none that can be tuned, what else there is of it: whether it is taken at all.
     for (const { name } of [...step.params, { name: "" }])
       if (name || !open) open = (await act({ kind: "tune", what: "open", values: { step: step.id, param: name } }, "tune")) || open;
