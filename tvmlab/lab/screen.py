@@ -41,7 +41,8 @@ class Screen:
     def open(self) -> Any:
         """The widget, made when it is first asked for. Needs `pip install anywidget`."""
         if self.widget is None:
-            self.widget = widget_class()(lambda request: requests.answer(self.lab, request), **self.lab.state())
+            state = {**self.lab.state(), "head": self._head()}
+            self.widget = widget_class()(lambda request: requests.answer(self.lab, request), **state)
         return self.widget
 
     # ------------------------------------------------------------ following the lab
@@ -52,7 +53,7 @@ class Screen:
             return
         lab = self.lab
         with self.widget.hold_sync():
-            self.widget.head = lab.head()
+            self.widget.head = self._head()
             self.widget.frame = lab.frame
             self.widget.history = lab.history(whole=False)
             self.widget.selection = list(lab.selection)
@@ -69,7 +70,7 @@ class Screen:
             return
         with self.widget.hold_sync():
             self.widget.runs = self.lab.runs.payload()
-            self.widget.head = self.lab.head()
+            self.widget.head = self._head()
             self.widget.history = self.lab.history(whole=False)
             self.widget.message = self.lab.said
         self.lab.later("still", QUIET, self.snapshot)
@@ -78,13 +79,20 @@ class Screen:
         """Pictures are asked for anew."""
         if self.widget is None:
             return
-        self.widget.head = self.lab.head()
+        self.widget.head = self._head()
         self.lab.later("still", QUIET, self.snapshot)
 
     def tune_changed(self) -> None:
-        """Views ask for it themselves."""
-        if self.widget is not None:
-            self.lab.later("still", QUIET, self.snapshot)
+        """Views ask for it themselves; that it goes on is said also where its drawer is closed."""
+        if self.widget is None:
+            return
+        if self.widget.head["busy"] != self.lab.tune.busy:
+            self.widget.head = self._head()
+        self.lab.later("still", QUIET, self.snapshot)
+
+    def _head(self) -> payload.Head:
+        head: payload.Head = self.lab.head()
+        return {**head, "busy": self.lab.tune.busy}
 
     def typed(self, trace: Trace | None) -> None:
         """Show what is being typed in the cell above, as far as it goes; None: what is."""

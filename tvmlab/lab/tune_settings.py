@@ -49,7 +49,7 @@ class Settings:
         whole = isinstance(self.trials, float) and self.trials.is_integer()  # a browser has no integers
         object.__setattr__(self, "trials", int(self.trials or 0) if whole else self.trials)
         _need_amount("trials", self.trials, (int,), "a whole number above 0")
-        _need_amount("limit", self.limit, (int, float), "seconds, above 0")
+        _need_amount("the limit in seconds", self.limit, (int, float), "seconds, above 0")
         if self.trials is None and self.limit is None:
             raise LabError("no-budget", "a budget is needed: a number of trials, or seconds, or both")
         if self.file is not None:
@@ -80,17 +80,23 @@ def _need_file(name: Any) -> None:
         raise LabError("tune-file", f"a file is named by text, not {name!r}", legal=['"" for memory only'])
     if not name:
         return
-    path = Path(name).absolute()
-    around = next(p for p in (path, *path.parents) if p.exists())
-    why = ""
-    if path.is_dir():
-        why = "it is a folder"
-    elif around != path and not around.is_dir():
-        why = f"{around} is no folder"
-    elif not os.access(around, os.W_OK):
-        why = f"{around.name or around} is read-only"
+    try:
+        why = _unwritable(Path(name).absolute())
+    except OSError as e:  # a name that is too long
+        why = e.strerror or str(e)
     if why:
         raise LabError("tune-file", f"{name} cannot be written: {why}", hint='another file, or "" for memory only')
+
+
+def _unwritable(path: Path) -> str:
+    if "\0" in str(path):
+        return "its name has a zero byte"
+    around = next(p for p in (path, *path.parents) if p.exists())
+    if path.is_dir():
+        return "it is a folder"
+    if around != path and not around.is_dir():
+        return f"{around} is no folder"
+    return "" if os.access(around, os.W_OK) else f"{around.name or around} is read-only"
 
 
 def usual_file(lab: Any) -> str:

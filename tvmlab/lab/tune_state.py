@@ -225,8 +225,8 @@ def _gone(tuning: Any) -> list[str]:
     gone = [id for id in tuning.opened if id not in here]
     deleted = [id for id in gone if id.partition(".")[0] not in known]
     away = [id for id in gone if id not in deleted]
-    made = [f"no longer tuned, since the step is gone: {', '.join(deleted)}"] if deleted else []
-    return made + ([f"not tuned now, since the step is not in force: {', '.join(away)}"] if away else [])
+    said = {"no longer tuned, since the step is gone": deleted, "not tuned now, since the step is not in force": away}
+    return [f"{why}: {', '.join(tuning.names.get(id, id) for id in ids)}" for why, ids in said.items() if ids]
 
 
 def error(tuning: Any) -> Any:
@@ -251,4 +251,5 @@ def ended(tuning: Any) -> tuple[str, str]:
     if best is None or best.seconds is None:
         return "Tuning has ended without a schedule that works: see its drawer.", "bad"
     count = f"{len(tuning.trials)} trial{'s' * (len(tuning.trials) != 1)}"
-    return f"Tuning has ended: {count}, the best takes {duration(best.seconds)}. Adopt it, or look at others.", "good"
+    then = "They are of the steps as they were: Undo shows them." if tuning.moved else "Adopt it, or look at others."
+    return f"Tuning has ended: {count}, the best takes {duration(best.seconds)}. {then}", "good"

@@ -28,6 +28,7 @@ class Subject:
         self._opened: WeakKeyDictionary[Document, dict[str, list[Any]]] = WeakKeyDictionary()
         self._roots: WeakKeyDictionary[Document, Trace] = WeakKeyDictionary()  # for which they were opened
         self._openable: tuple[Any, Parameters] | None = None
+        self.names: dict[str, str] = {}  # of parameters by id, also of steps that are gone
         self.move(lab)
 
     def move(self, lab: Any) -> None:
@@ -53,6 +54,7 @@ class Subject:
         now = self.lab.document.root, self.steps()
         if self._openable is None or self._openable[0] != now:
             self._openable = now, openable(self.lab.document)
+            self.names.update({p.id: p.name for p in self._openable[1]})
         return self._openable[1]
 
     def steps(self) -> Any:

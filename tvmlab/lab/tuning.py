@@ -63,8 +63,14 @@ class Tuning(Subject, Shown):
         self._closed = False
         self._lock = threading.Lock()
         self._turn = threading.Lock()
+        self._tuned: Any = None  # the expression that the session is of
+        self._usual: int | None = None  # trials before the budget was raised
         self._over = threading.Event()  # set: no session is on
         self._over.set()
+
+    def move(self, lab: Any) -> None:
+        super().move(lab)
+        self._tuned = None  # the same expression, of another cell
 
     # ------------------------------------------------------------ what is tuned
 
@@ -115,7 +121,7 @@ class Tuning(Subject, Shown):
         made, same = self.settings.changed(values), where is self.where.given or self.where.given == where
         if self.going and (made.search, made.file, True) != (self.settings.search, self.settings.file, same):
             self._need_no_run("search, file and fleet")
-        self.settings = made
+        self.settings, self._usual = made, None if "trials" in values else self._usual
         if not same:
             self.where.choose(where)
         if self.session is not None:
@@ -138,6 +144,7 @@ class Tuning(Subject, Shown):
     def look(self) -> Any:
         """The task, as the lab is now; the reason where there is none. A session that is on keeps its own."""
         now = self._now()
+        self._leave_another()
         if now != self._looked and not self.going:
             self._looked = now
             self._begin()
@@ -153,13 +160,35 @@ class Tuning(Subject, Shown):
     @property
     def behind(self) -> bool:
         """Have the steps changed since the session that is on began?"""
-        return self.going and self._now() != self._looked
+        return self.going and self.moved
+
+    @property
+    def moved(self) -> bool:
+        """Is the lab another than when somebody last looked?"""
+        return self._looked is not None and self._now() != self._looked
+
+    @property
+    def busy(self) -> str:
+        return "Tuning goes on: More, Tune shows it." if self.going else ""
+
+    def _leave_another(self) -> None:
+        """The session of an expression that the lab no longer has is stopped: nobody waits for it."""
+        here = self._expression()
+        self._tuned = here if self._tuned is None else self._tuned
+        if self.state in ("running", "paused") and self.session is not None and self._tuned is not here:
+            self.notes.append(f"stopped, since the lab has another expression now: {self.session.progress}")
+            self.session.stop()
+
+    def _expression(self) -> Any:
+        lab = self._lab()
+        return None if lab is None else lab.document.root
 
     def _begin(self) -> None:
         """What there is to tune has changed: trials of another space are no longer shown."""
         if not self._asked and not self.opened:
             tune_file.remembered(self)
         self.follow_sizes()
+        self._tuned = self._expression()
         try:
             task, self.why = self.made(), None
         except LabError as e:
@@ -175,6 +204,8 @@ class Tuning(Subject, Shown):
             self._kept[was] = left.records
         if space is None or was is None or space[:-1] != was[:-1]:  # it may be the same on another machine
             self.on = {}
+        if self._usual is not None and space != was:
+            self.settings, self._usual = self.settings.changed({"trials": self._usual}), None
         self._space = space
         self.task, self.session, self.error = task, None, None
         self.insights = None if task is None else Insights(task.space, self._changed)
@@ -466,6 +497,7 @@ class Tuning(Subject, Shown):
         s, done = self.settings, session.progress.done
         if s.trials is None or done < s.trials:
             return
+        self._usual = self._usual or s.trials
         self.settings = s.changed({"trials": done + s.trials})
         session.trials = self.settings.trials
         self.notes.append(f"the budget was used up: it is {self.settings.trials} trials now")
@@ -483,6 +515,7 @@ class Tuning(Subject, Shown):
 
     def _heard(self, record: Record) -> None:
         """In the session's thread."""
+        self._leave_another()
         self._take(record, again=False)
         self._changed()
 

@@ -184,7 +184,7 @@ def test_a_time_of_the_end_counts_for_what_is_faster_than_now(lab):
     opened(lab).tune.start(trials=4).wait(60)
     first, other, *_ = lab.tune.records
     session = lab.tune.session
-    session.retimed = [replace(first, kind="retimed", times=[5e-3], at=first.at + 100)]
+    session.retimed[:] = [replace(first, kind="retimed", times=[5e-3], at=first.at + 100)]
     lab.tune._changed()
     assert state(lab)["now"] == 5e-3
     assert state(lab)["retimed"] == [{"index": str(first.index), "seconds": 5e-3}] and state(lab)["since"] == 4
@@ -258,7 +258,7 @@ def test_brushing_holds_for_the_search_and_for_the_count(lab):
 
 def test_what_is_opened_is_in_the_still_copy_of_a_lab_that_is_shown(lab, monkeypatch):
     with monkeypatch.context() as m:
-        m.setattr(lab.screen, "widget", SimpleNamespace())
+        m.setattr(lab.screen, "widget", SimpleNamespace(head={"busy": ""}))
         lab.tune.open("e1", "factor")
     assert "still" in lab.later._due
     assert to_data(lab)["tune"]["opened"] == {"e1.factor": [1, 2, 4, 8, 16]}
@@ -299,12 +299,12 @@ def test_steps_that_change_while_it_works(lab):
     lab.tune.stop().wait(60)
     now = state(lab)
     assert [k["id"] for k in now["knobs"]] == ["e1.factor", "e2.factor"] and now["count"] == 0
-    assert any("no longer tuned" in note and "e4.taken" in note for note in now["notes"])
+    assert any("no longer tuned" in note and "vectorize ji" in note for note in now["notes"])
     lab.undo()
     assert len(state(lab)["knobs"]) == 3
     lab.jump(1)
     assert [k["id"] for k in state(lab)["knobs"]] == ["e1.factor"]
-    assert any("not in force: e2.factor, e4.taken" in note for note in state(lab)["notes"])
+    assert any("not in force: split j: factor, vectorize ji" in note for note in state(lab)["notes"])
 
 
 def test_other_sizes_have_other_factors(made):
