@@ -6,8 +6,10 @@ import time
 import pytest
 
 from tests.fleet.cluster import Cluster
-from tests.tuning import calls, matmul
-from tvmlab import tune
+from tests.tuning import calls, declared, matmul
+from tvmlab import te, tune
+from tvmlab.lab.app import Lab
+from tvmlab.lab.requests import answer
 from tvmlab.runtime import host, worker
 from tvmlab.tune.fleet import link
 from tvmlab.tune.fleet.link import FleetError
@@ -174,6 +176,51 @@ def test_a_worker_that_hangs_is_given_up_and_comes_back(cluster, gate):
     gate.unlink()
     assert s.wait(60) and sorted(r.index for r in s.records) == list(range(6))
     assert {r.outcome for r in s.records} == {"ok"}
+
+
+# ---------------------------------------------------------------- in the lab
+
+
+def test_a_lab_tunes_on_a_fleet_loses_a_worker_and_goes_on_from_the_file(cluster, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    victim = next(n for n in ("two", "late") if n in cluster.processes)
+    tensors = declared(32)
+    s = te.create_schedule(tensors[2].op)
+    (i, j), (k,) = tensors[2].op.axis, tensors[2].op.reduce_axis
+    jo, ji = s[tensors[2]].split(j, 4)
+    s[tensors[2]].reorder(i, jo, k, ji)
+    lab = Lab(s, tensors)
+    lab.tune.open_all().start(search="random", trials=7, fleet=cluster.address)
+    assert lab.tune.state == "connecting"
+    until(lambda: {"one", victim} <= {t["worker"] for t in lab.tune.trials})
+    lab.tune.pause()
+    cluster.end(victim)
+    of = lambda name: next(w for w in asked(lab)["workers"] if w["name"] == name)
+    until(lambda: of(victim)["state"] == "gone")
+    assert lab.tune.state == "paused" and len(lab.tune.trials) < 7
+    assert of(victim)["trials"] and of(victim)["note"] == "it is gone"
+    assert of("odd")["state"] == "out" and "tvmlab 0.0.1" in of("odd")["note"]
+    lab.tune.resume()
+    assert lab.tune.wait(60)
+    first, now = lab.tune.trials[0], asked(lab)
+    assert len({t["index"] for t in lab.tune.trials if t["outcome"] == "ok"}) == now["done"] == 7
+    assert first["values"] == [k["current"] for k in now["knobs"]] and now["now"] >= now["best"] > 0
+    path = lab.save("lab.json")
+    lab.close()
+
+    tomorrow = Lab.load(path)
+    assert asked(tomorrow)["count"] == 7 and asked(tomorrow)["fleet"] == cluster.address
+    tomorrow.tune.start(trials=8).wait(60)
+    assert [t["again"] for t in tomorrow.tune.trials] == [True] * 7 + [False]
+    assert tomorrow.tune.trials[-1]["worker"] == "one"
+    before = tomorrow.code
+    tomorrow.tune.adopt(next(t["index"] for t in tomorrow.tune.trials[1:]))
+    assert tomorrow.code != before and tomorrow.head()["badge"]["sign"] != "x"
+    tomorrow.close()
+
+
+def asked(lab):
+    return answer(lab, {"seq": 1, "kind": "tune", "what": "state", "values": {}})["data"]["state"]
 
 
 # ---------------------------------------------------------------- TLS
