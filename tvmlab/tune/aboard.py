@@ -22,7 +22,7 @@ from ..runtime.rpc.client import opened
 from ..runtime.rpc.protocol import RPCError, SessionLost
 from ..runtime.rpc.tracked import TrackerSession
 from ..target import cabi
-from .measure import _wrong
+from .measure import too_slow, wrong
 
 Plain = Mapping[str, Any]
 NAME = "candidate.so"
@@ -100,12 +100,11 @@ def _run(asked: Plain, it: Ready, files: Mapping[str, bytes], remote: Any, how: 
     found = checked(asked, replace(it, call=once))
     made = {"check": found["check"], "worker": remote.place, "machine": remote.machine}
     if found["check"] == "wrong":
-        return {**made, "outcome": "wrong", "reason": _wrong(found)}
+        return {**made, "outcome": "wrong", "reason": wrong(found)}
     reason = "" if found["check"] == "ok" or not asked["options"]["check"] else found["worst"]
     made |= {"outcome": "ok", "reason": reason}
     if how["best"] is not None and first[0] > how["slower"] * how["best"]:
-        reason = f"one run took {first[0] / how['best']:.0f} times the best's time: not timed further"
-        return {**made, "times": first, "alone": False, "reason": reason}
+        return {**made, "times": first, "alone": False, "reason": too_slow(first[0], how["best"])}
     chosen = it.chosen
     times, number = timed(
         clock, chosen.repeats, 1e-3 * chosen.min_ms, chosen.limit / 2, enough=chosen.enough, agree=how["agree"],

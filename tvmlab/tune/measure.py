@@ -151,8 +151,8 @@ class Measurer:
 
     def warm(self) -> None:
         """Have the processes ready."""
-        for t in [threading.Thread(target=p.worker.warm, daemon=True) for p in self._workers]:
-            t.start()
+        for p in self._workers:
+            threading.Thread(target=p.worker.warm, name="tvmlab measurer begins", daemon=True).start()
 
     def cancel(self, stop: threading.Event) -> None:
         """End what runs, in all processes: `stop` is what the measurements were given."""
@@ -215,8 +215,7 @@ class Measurer:
             return found
         first = made["first"]
         if best is not None and first is not None and first > self.setup.slower * best:
-            why = f"one run took {first / best:.0f} times the best's time: not timed further"
-            return replace(found, times=(first,), alone=False, reason=why)
+            return replace(found, times=(first,), alone=False, reason=too_slow(first, best))
         return self._clock(p, asked["key"], found, stop)
 
     # ------------------------------------------------------------ the parts
@@ -238,7 +237,7 @@ class Measurer:
         """Of what has been compiled and run once: right, wrong, or not checked and why."""
         found = Measured("ok", compile=made["compile"], check=made["check"])
         if made["check"] == "wrong":
-            return replace(found, outcome="wrong", phase="run", reason=_wrong(made))
+            return replace(found, outcome="wrong", phase="run", reason=wrong(made))
         if self.setup.check and made["check"] != "ok":
             found = replace(found, reason=made["worst"] or p.why)
         return found
@@ -300,9 +299,15 @@ class Measurer:
         return Measured(kind[o.kind], text, phase)
 
 
-def _wrong(made: Any) -> str:
+def wrong(made: Any) -> str:
+    """What differs first, in a sentence: of what `face.trial.checked` says."""
     w = made["wrong"]
     return f"{w['tensor']}{w['index']} is {w['got']} and must be {w['expected']}; {w['note']}"
+
+
+def too_slow(first: float, best: float) -> str:
+    """Why a candidate has the time of its first run only."""
+    return f"one run took {first / best:.0f} times the best's time: not timed further"
 
 
 @dataclass

@@ -16,13 +16,11 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..core.error import CallError, LabError
-from ..face.trial import spec
+from ..core.error import CallError
 from ..runtime.rpc.client import connect
 from ..runtime.rpc.offer import address_of
 from ..runtime.rpc.tracked import connect_tracker
 from ..runtime.rpc.wire import usual_secret
-from .candidate import Candidate, sentence
 from .measure import Measured, Measurer, Setup, Turns
 
 ABOARD = f"{__package__}.aboard"
@@ -103,28 +101,15 @@ class BoardMeasurer(Measurer):
         # a tracker lends a board to one at a time; at an address, we do
         self._turn = Turns(strict=False).alone if boards.tracker is None else nullcontext
 
-    def measure(
-        self, candidate: Candidate, best: float | None = None, process: int = 0, stop: threading.Event | None = None
+    def again_asked(
+        self, asked: dict[str, Any], process: int = 0, stop: threading.Event | None = None
     ) -> Measured:
-        p, stop = self._workers[process], stop or threading.Event()
-        p.busy = True
-        try:
-            asked = spec(candidate.trace, self._options, None, candidate.args)
-            self._refer(p, asked, stop)
-            asked["options"]["check"] = self.setup.check and p.checks
-            return self._aboard(p, asked, best, stop)
-        except LabError as e:
-            return Measured("compile", sentence(e.message, e.where), "compile")
-        except RecursionError:
-            return Measured("compile", "its loops are nested too deeply", "compile")
-        finally:
-            p.busy = False
-
-    def again(self, candidate: Candidate, process: int = 0, stop: threading.Event | None = None) -> Measured:
         """As if it were new: nothing of it is kept on a board."""
-        return self.measure(candidate, None, process, stop)
+        return self.measure_asked(asked, None, process, stop)
 
-    def _aboard(self, p: Any, asked: dict[str, Any], best: float | None, stop: threading.Event) -> Measured:
+    def _measure(self, p: Any, asked: dict[str, Any], best: float | None, stop: threading.Event) -> Measured:
+        self._refer(p, asked, stop)
+        asked["options"]["check"] = self.setup.check and p.checks
         linked = self._child(p, stop, self.setup.compile_limit, "linked", asked, self.boards.cc)
         if not linked.ok:
             return self._failed(linked, "compile")
