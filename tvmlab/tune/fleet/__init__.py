@@ -18,7 +18,7 @@ from ...core.error import CallError
 if TYPE_CHECKING:
     from ..measure import Setup
 
-ANY = "any"
+ANY = "any"  # `Fleet.machine`: all kinds of machines
 METHODS = ("measure", "cancel", "close", "warm")
 
 

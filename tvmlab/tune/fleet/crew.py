@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from . import ANY
 from .link import FleetError, Link
 
 LOOK = 0.25  # seconds between two looks at who is there
@@ -67,16 +68,14 @@ class Crew:
         deadline, first = time.monotonic() + self.fleet.patience, None
         with self.changed:
             while time.monotonic() < deadline:
-                waiting = [m for m in self.members.values() if m.state == "asked"]
-                fit = [m for m in self.members.values() if m.state == "fit"]
-                first = first or (time.monotonic() if fit else None)
-                if fit and (not waiting or time.monotonic() > (first or 0.0) + SETTLE):
-                    break
-                if self.members and not waiting and not fit:
+                first = first or (time.monotonic() if self.fit else None)
+                waiting = any(m.state == "asked" for m in self.members.values())
+                settled = self.fit and first is not None and time.monotonic() > first + SETTLE
+                if settled or (self.members and not waiting):
                     break
                 self.changed.wait(LOOK)
             self._choose()
-            if not any(m.state == "fit" for m in self.members.values()):
+            if not self.fit:
                 raise self._nobody()
 
     def close(self) -> None:
@@ -88,11 +87,11 @@ class Crew:
 
     def _choose(self) -> None:
         """One kind of machine: what others measure does not compare."""
-        fit = [m for m in self.members.values() if m.state == "fit"]
+        fit = self.fit
         if not fit:
             return
         kinds = Counter(m.machine for m in fit).most_common()
-        if self.fleet.machine != "any":
+        if self.fleet.machine != ANY:
             self.machine = kinds[0][0]
         elif len(kinds) > 1:
             self.notes.append(f"machines of {len(kinds)} kinds take part, whose times do not compare")
@@ -203,10 +202,10 @@ class Crew:
     def _fits(self, m: Member) -> None:
         """Leave it out if it is not of the kind that takes part, or something else is in the way."""
         asked = self.fleet.machine
-        if not m.why and asked not in ("", "any") and asked not in m.machine:
+        if not m.why and asked not in ("", ANY) and asked not in m.machine:
             m.why = f"it is another machine ({m.machine})"
         if not m.why and self.machine not in ("", m.machine):
-            m.why = f'it is a machine of another kind ({m.machine}); tune.Fleet(..., machine="any") takes all'
+            m.why = f'it is a machine of another kind ({m.machine}); tune.Fleet(..., machine="{ANY}") takes all'
         if m.why:
             m.state = "unfit"
             self.notes.append(f"{m.called} is left out: {m.why}")
