@@ -8,6 +8,8 @@ from __future__ import annotations
 EXTRAS = {
     "opencl": ("pyopencl[pocl]",),
     "cuda": ("numba-cuda[cu13]", "cuda-core", "cuda-toolkit[crt]==13.0.*"),
+    "tune": ("lightgbm",),
+    "optuna": ("optuna",),
     "fleet": ("distributed",),
 }  # without the lowest versions; tests/pure/test_environment.py compares the two
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.error import LabError
+from ..core.extras import EXTRAS, pip
 from ..tune import search as searches
 from ..view.payload_tune import Search
 from .tune_where import checked
@@ -23,7 +24,7 @@ LABELS = {
     "annealing": "learned: annealing on a cost model", "random": "random", "grid": "in order", "genetic": "genetic",
     "optuna": "Optuna: TPE", "droplet": "coordinate descent",
 }  # fmt: skip
-NEEDS = {"annealing": ("lightgbm", 'pip install "lightgbm>=4.5"'), "optuna": ("optuna", 'pip install "optuna>=4.0"')}
+NEEDS = {"annealing": "tune", "optuna": "optuna"}  # search -> the extra that it needs
 
 
 @dataclass(frozen=True)
@@ -122,10 +123,15 @@ def listed() -> tuple[Search, ...]:
 
 
 def _search(name: str) -> Search:
-    package, how = NEEDS.get(name, ("", ""))
+    package = _package(name)
     there = not package or find_spec(package) is not None
-    why = "" if there else f"the package {package} is not installed: {how}"
+    why = "" if there else f"the package {package} is not installed: {pip(NEEDS[name])}"
     return {"name": name, "label": LABELS.get(name, name), "available": there, "why": why}
+
+
+def _package(name: str) -> str:
+    """What a search needs; "" where that is nothing."""
+    return EXTRAS[NEEDS[name]][0] if name in NEEDS else ""
 
 
 def available() -> list[str]:
@@ -139,6 +145,5 @@ def usual_search() -> str:
 @lru_cache(maxsize=1)
 def warm() -> None:
     """Load what the search needs before a person presses Start: the trees take half a second."""
-    package, _ = NEEDS.get(usual_search(), ("", ""))
-    if package:
-        threading.Thread(target=import_module, args=(package,), daemon=True).start()
+    if package := _package(usual_search()):
+        threading.Thread(target=import_module, args=(package,), name="tvmlab search loads", daemon=True).start()

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from ..core.error import LabError
+from ..core.extras import pip
 from . import features
 
 PARTNERS = 24  # that each row is compared with, per tree
@@ -54,7 +55,7 @@ def trees_package() -> Any:
         raise MissingModel(
             "no-lightgbm",
             "a search that learns needs the package lightgbm, which is not installed",
-            hint='pip install "lightgbm>=4.5"',
+            hint=pip("tune"),
         ) from None
 
 

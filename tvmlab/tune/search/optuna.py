@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import Any
 
 from ...core.error import LabError
+from ...core.extras import pip
 from .base import Base, Told, shuffled
 
 TRIES = 8  # of a sampler that proposes what is known, before a random point takes its place
@@ -34,7 +35,7 @@ def package() -> Any:
         raise MissingSearch(
             "no-optuna",
             "this search is of the package optuna, which is not installed",
-            hint='pip install "optuna>=4.0"',
+            hint=pip("optuna"),
         ) from None
 
 
