@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any, ClassVar
 
-from ..core.error import LabError, MissingName
+from ..core.error import LabError
 from ..tune import search as searches
+from ..tune.model import learned
+from ..tune.session import Session
 from .measure import MeasureErrorNo, MeasureInput, MeasureResult
 
 E = MeasureErrorNo
@@ -36,7 +37,7 @@ class Tuner:
         si_prefix: str = "G",
     ) -> None:  # fmt: skip
         """Measure `n_trial` configurations; stop after `early_stopping` in a row that were no better than the best."""
-        session = _part("session").Session(
+        session = Session(
             self.task, n_trial, search=self._searching(), setup=_setup(measure_option), on_trial=lambda r: told(r),
             **_elsewhere(measure_option),
         )
@@ -127,7 +128,7 @@ class XGBTuner(Tuner):
         if not self._history:
             return self.search
         tasks = {inp.task.workload: inp.task for inp, _ in self._history}.values()
-        model = _part("model").learned([(task, _told(task, self._history)) for task in tasks])
+        model = learned([(task, _told(task, self._history)) for task in tasks])
         return searches.get(self.search)(self.task, model=model if model.booster is not None else None)
 
 
@@ -195,13 +196,3 @@ def _classic(task: Any, r: Any) -> tuple[MeasureInput, MeasureResult]:
     costs = tuple(r.times) if number == E.NO_ERROR else (LabError(r.outcome, r.reason),)
     config = task.space.get(r.index)
     return MeasureInput(task.target, task, config), MeasureResult(costs, int(number), sum(r.times) + r.compile, r.at)
-
-
-def _part(name: str) -> Any:
-    """A part of tvmlab.tune, or what is said where it is not there."""
-    try:
-        return import_module(f"tvmlab.tune.{name}")
-    except ModuleNotFoundError as e:
-        if e.name != f"tvmlab.tune.{name}":
-            raise
-        raise MissingName("not-yet", "tuning by measuring is not there yet", hint="task.instantiate(config)") from None

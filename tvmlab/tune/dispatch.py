@@ -6,17 +6,15 @@ with apply_history_best("matmul.log"), Target("llvm"):
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar, Token
-from importlib import import_module
 from os import PathLike
-from types import SimpleNamespace
 from typing import Any
 
 from ..core.error import LabError
 from ..core.warning import warn
 from ..target.base import Target
+from . import records as recording
 from .fallback import FallbackConfigEntity
 from .space import Config
 from .workload import Workload, shown, workload_of
@@ -147,8 +145,7 @@ def _trials(records: Any) -> Iterator[tuple[Any, Workload, float, Any]]:
     records = list(getattr(records, "history", records))  # also a result
     ours = [r for r in records if hasattr(r, "outcome")]  # tune.records.Record
     if ours:
-        counting = import_module(f"{__package__}.records").contenders(ours)
-        records = [*counting, *(r for r in records if not hasattr(r, "outcome"))]
+        records = [*recording.contenders(ours), *(r for r in records if not hasattr(r, "outcome"))]
     for one in records:
         if isinstance(one, tuple) and len(one) == 2 and hasattr(one[0], "config"):  # (MeasureInput, MeasureResult)
             inp, res = one
@@ -164,34 +161,11 @@ def _trials(records: Any) -> Iterator[tuple[Any, Workload, float, Any]]:
 
 
 def _read(log: Any) -> Iterable[Any]:
-    """A file of tune.records; a classic log, an open one too."""
-    if hasattr(log, "read"):
-        return _classic(log)
-    try:
-        found: Iterable[Any] = import_module(f"{__package__}.records").load(log)
-        return found
-    except ModuleNotFoundError:
-        with open(log, encoding="utf-8") as file:
-            return list(_classic(file))
-
-
-def _classic(rows: Iterable[str]) -> Iterator[Any]:
-    """The lines of a classic log, as far as they are needed here."""
-    for row in rows:
-        data = json.loads(row) if row.strip() else {}
-        if "input" in data:
-            (target, name, args, *_), config, result = data["input"], data["config"], data["result"]
-            chosen = Config.from_json_dict(config)
-        elif "i" in data:  # release 0.6
-            (target, name, args, *_, config), result = data["i"], data["r"]
-            chosen = Config.from_json_dict({"index": config["i"], "entity": config.get("e", [])})
-        else:
-            continue
-        task = SimpleNamespace(name=name, args=args)
-        yield (
-            SimpleNamespace(target=target, task=task, config=chosen),
-            SimpleNamespace(costs=result[0], error_no=result[1]),
-        )
+    """A file of tune.records, or a classic log; also one that is open."""
+    if not hasattr(log, "read"):
+        return recording.load(log)
+    text = log.read()
+    return recording.parsed(text if isinstance(text, bytes) else text.encode(), str(getattr(log, "name", "the log")))
 
 
 class FallbackContext(DispatchContext):

@@ -1,7 +1,7 @@
 """Trials in a file: one JSON object a line, only ever added to.
 
     log = Log("matmul.jsonl"); log.add(record)
-    load("matmul.jsonl").records        every trial, also those of AutoTVM logs; `.notes` says what could not be read
+    load("matmul.jsonl").records        all of them, also those of AutoTVM logs; `.notes` says what could not be read
     best("matmul.jsonl", task)          the fastest one; `apply_best(...)`: as a schedule
 
 A line that a crash cut short is passed over, and the next one begins a line of its own. Two processes may write.
@@ -53,7 +53,8 @@ class Record:
     `threads`: 0 means all. `machine`, `worker`: where it was measured, and by whom of a fleet. `predicted`: the score
     that the search expected, by a model of `fitted` scores: comparable where that is the same. `kind`: `trial`; or of
     an earlier candidate that was timed again, `drift` (now and then, to see whether the machine is steady) or
-    `retimed` (one of the fastest, at the end; those of one end have the same `at`).
+    `retimed` (one of the fastest, at the end; those of one end have the same `at`); or `space`: nothing was measured,
+    `config` says what a lab had opened.
     """
 
     task: str
@@ -143,8 +144,12 @@ class Loaded:
 
 def load(path: str | os.PathLike[str]) -> Loaded:
     """The records of a file. Refused: a file that does not exist, and one of a newer version."""
+    return parsed(Path(path).read_bytes(), Path(path).name)
+
+
+def parsed(data: bytes, name: str) -> Loaded:
+    """The records of a file's contents."""
     found, notes = [], []
-    data = Path(path).read_bytes()
     for number, raw in enumerate(data.split(b"\n"), 1):
         if not raw.strip():
             continue
@@ -155,7 +160,7 @@ def load(path: str | os.PathLike[str]) -> Loaded:
         except (ValueError, TypeError, KeyError, IndexError, AttributeError) as e:
             last = number == data.count(b"\n") + 1
             why = "it was cut short, as by a crash" if last or isinstance(e, json.JSONDecodeError) else str(e)
-            notes.append(f"line {number} of {Path(path).name} was passed over: {why}")
+            notes.append(f"line {number} of {name} was passed over: {why}")
     return Loaded(found, notes)
 
 

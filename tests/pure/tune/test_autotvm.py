@@ -91,6 +91,10 @@ def test_logs_of_release_06(template):
     assert (inp.config["tile"].size, res.costs, inp.task.workload) == ([-1, 32], [0.25], ("classic/scale", 64, 2.0))
     with autotvm.apply_history_best(io.StringIO(row)), Target("llvm"):
         assert "factor=32" in template(64, 2.0)[0].to_code()
+    entity = [["tile", "sp", [-1, 16]], ["unroll", "ot", 0]]
+    ours = tune.Record("classic/scale", [64, 2.0], index=4, config=entity, times=[0.1]).to_json()
+    with autotvm.apply_history_best(io.StringIO(f"{row}\nno record\n{ours}\n")), Target("llvm"):
+        assert "factor=16" in template(64, 2.0)[0].to_code()
 
 
 def test_options():
