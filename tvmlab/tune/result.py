@@ -128,7 +128,7 @@ class Result(Drawn, Shown):
         steps = self.schedule(chosen)[0].to_code()
         assert chosen is not None
         knobs = ", ".join(f"{name} = {value}" for name, _, value in chosen.config)
-        time = "" if chosen.seconds is None else f": {duration(chosen.seconds)}{_speed(chosen)}"
+        time = "" if chosen.seconds is None else f": {duration(chosen.seconds)}{speed(chosen)}"
         return f"# {chosen.task}{tuple(chosen.args)} for {chosen.target}{time}\n# {knobs}\n{steps}"
 
     def table(self, n: int | None = 20) -> Table:
@@ -158,7 +158,7 @@ class Result(Drawn, Shown):
         also = f"; {close} more within {CLOSE:.0%}" if close else ""
         again = finish.verdict(self.records, self.retimed)
         decided = f"; {again}" if again is not None and again.of(best) else ""
-        return f"best {duration(best.seconds or 0)}{_speed(best)}{_spread(best)}, point {best.index}{also}{decided}"
+        return f"best {duration(best.seconds or 0)}{speed(best)}{spread(best)}, point {best.index}{also}{decided}"
 
     def __repr__(self) -> str:
         lines = [f"{self.task.name}{tuple(self.task.args)} for {self.target}: {self.summary}"]
@@ -202,11 +202,13 @@ def _row(n: int, r: Record, knobs: int, who: bool) -> tuple[str, ...]:
     return (str(n), time, spread, speed, str(r.index), *(values + [""] * knobs)[:knobs], *[r.worker] * who, r.reason)
 
 
-def _speed(r: Record) -> str:
+def speed(r: Record) -> str:
+    """ ", 12.3 GFLOP/s", or "" where it is not known."""
     return f", {r.score:.1f} GFLOP/s" if r.flop and r.score else ""
 
 
-def _spread(r: Record) -> str:
+def spread(r: Record) -> str:
+    """ " (IQR 1.5%)", or "" of a single time."""
     return f" (IQR {r.spread:.1%})" if r.spread is not None and len(r.times) > 1 else ""
 
 

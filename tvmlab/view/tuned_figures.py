@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from math import log10
+from math import ceil, floor, log10
 from typing import Any
 
 from ..core.units import SHORT, duration
 from ..tune import insight
 from ..tune.records import Record
+from ..tune.result import speed, spread
 
 Json = dict[str, Any]
 
@@ -51,12 +52,9 @@ def short(v: float) -> float:
 
 def hint(n: int, r: Record) -> str:
     """What is said of a trial that is pointed at."""
-    worker = getattr(r, "worker", "")  # of a fleet
-    lines = [f"<b>trial {n}</b>, point {r.index}{f', {escape(worker)}' if worker else ''}"]
+    lines = [f"<b>trial {n}</b>, point {r.index}{f', {escape(r.worker)}' if r.worker else ''}"]
     if r.seconds is not None:
-        spread = f" (IQR {r.spread:.1%})" if r.spread is not None and len(r.times) > 1 else ""
-        speed = f", {r.score:.4g} GFLOP/s" if r.flop and r.score else ""
-        lines.append(f"{duration(r.seconds)}{spread}{speed}")
+        lines.append(f"{duration(r.seconds)}{spread(r)}{speed(r)}")
         lines += [] if r.alone else ["one run, beside other work: too slow to be timed further"]
     else:
         lines.append(f"{r.outcome}: {_folded(r.reason)}")
@@ -173,7 +171,7 @@ def landscape(space: Any, records: Sequence[Record], x: str, y: str) -> Json:
         "type": "heatmap", "x": xs, "y": ys, "xgap": 1, "ygap": 1, "hoverongaps": False,
         "z": [[None if t is None else short(log10(t / scale)) for t in row] for row in seconds],
         "colorscale": FAST, "reversescale": True,
-        "colorbar": {"title": {"text": f"best ({name})"}, **_tens(good, scale)},
+        "colorbar": {"title": {"text": f"best ({name})"}, **_colours(good, scale)},
         "customdata": [[_cell(x, y, a, b, *cell) for a, cell in zip(xs, row)] for b, row in zip(ys, cells)],
         "hovertemplate": "%{customdata}<extra></extra>",
     }  # fmt: skip
@@ -201,13 +199,19 @@ def _cell(x: str, y: str, a: str, b: str, seconds: float | None, count: int) -> 
     return f"{escape(x)} = {escape(a)}<br>{escape(y)} = {escape(b)}<br>{best}, of {count} trial{'s' * (count != 1)}"
 
 
-def _tens(seconds: Sequence[float], scale: float) -> Json:
+def _colours(seconds: Sequence[float], scale: float) -> Json:
     """Ticks of a colour bar whose colours are logarithms."""
     if not seconds:
         return {}
     low, high = min(seconds) / scale, max(seconds) / scale
-    ticks = [m * 10.0**e for e in range(-1, 7) for m in (1, 2, 5) if low <= m * 10.0**e <= high] or [low, high]
+    ticks = decades(low, high) or [low, high]
     return {"tickvals": [log10(t) for t in ticks], "ticktext": [f"{t:.3g}" for t in ticks]}
+
+
+def decades(low: float, high: float, steps: Sequence[int] = (1, 2, 5)) -> list[float]:
+    """Ticks of a logarithmic axis: 1, 2, 5, 10, 20, ... from low to high."""
+    whole = range(floor(log10(low)), ceil(log10(high)) + 1)
+    return [v for v in (float(f"{m}e{e}") for e in whole for m in steps) if low <= v <= high]
 
 
 def parallel(space: Any, records: Sequence[Record]) -> Json:
@@ -220,7 +224,7 @@ def parallel(space: Any, records: Sequence[Record]) -> Json:
     scale, name = unit([r.seconds or 1.0 for r in good])
     times = [short((r.seconds or 1.0) / scale) for r in good]
     logs = [log10(t) for t in times]
-    bars = _tens([r.seconds or 1.0 for r in good], scale)
+    bars = _colours([r.seconds or 1.0 for r in good], scale)
     dims = [_dimension(n, knob, [p[k] for p in at]) for k, (n, knob) in enumerate(space.space_map.items())]
     dims.append({"label": f"time ({name})", "values": logs, **bars})
     line = {"color": logs, "colorscale": FAST, "reversescale": True, "showscale": False}

@@ -13,7 +13,7 @@ from html import escape, unescape
 from typing import Any
 
 from .pictures.svg import COLOURS, Svg
-from .tuned_figures import Json
+from .tuned_figures import Json, decades
 
 WIDTH, SIZE, LETTERS = 680.0, 11, 92
 NAMES = {colour: name for name, colour in COLOURS.items()}
@@ -80,10 +80,8 @@ class Axis:
 
 def _tens(low: float, high: float) -> list[float]:
     """1, 2, 5, 10, ... or only powers of ten, between 10**low and 10**high."""
-    steps = (1.0,) if high - low > 3 else (1.0, 2.0, 5.0)
-    found = [m * 10.0**e for e in range(math.floor(low), math.ceil(high) + 1) for m in steps]
-    inside = [v for v in found if low <= math.log10(v) <= high]
-    return inside or [float(f"{10 ** ((low + high) / 2):.3g}")]
+    found = decades(10**low, 10**high, (1,) if high - low > 3 else (1, 2, 5))
+    return found or [float(f"{10 ** ((low + high) / 2):.3g}")]
 
 
 def _round(low: float, high: float, most: int) -> list[float]:
@@ -159,7 +157,7 @@ def _heat(svg: Svg, t: Json, x: Axis, y: Axis) -> None:
     for b, row, hints in zip(t["y"], t["z"], t["customdata"]):
         for a, v, text in zip(t["x"], row, hints):
             if v is not None:
-                paint = shade(1 - (v - low) / (high - low) if high > low else 0.5)
+                paint = _paint(v, low, high)
                 _rect(svg, x(a) - wide / 2, y(b) - tall / 2, wide - 1, tall - 1, paint, text)
     _key(svg, t["colorbar"], low, high)
 
@@ -169,7 +167,7 @@ def _key(svg: Svg, bar: Json, low: float, high: float) -> None:
     ticks = list(zip(bar.get("tickvals", ()), bar.get("ticktext", ())))
     svg.text(WIDTH - 260, 36, plain(bar["title"]["text"]), "quiet", "end", SIZE)
     for n, (v, text) in enumerate(ticks[:: max(1, math.ceil(len(ticks) / 6))]):
-        _rect(svg, WIDTH - 250 + 40 * n, 27, 10, 10, shade(1 - (v - low) / (high - low) if high > low else 0.5), "")
+        _rect(svg, WIDTH - 250 + 40 * n, 27, 10, 10, _paint(v, low, high), "")
         svg.text(WIDTH - 238 + 40 * n, 36, text, "quiet", size=10)
 
 
@@ -190,7 +188,7 @@ def _parallel(svg: Svg, t: Json) -> None:
     colours = t["line"]["color"]
     low, high = min(colours), max(colours)
     for n in sorted(range(len(colours)), key=lambda n: -colours[n]):  # the fastest on top
-        paint = shade(1 - (colours[n] - low) / (high - low) if high > low else 0.5)
+        paint = _paint(colours[n], low, high)
         line = " ".join(f"{x:.1f},{s(d['values'][n]):.1f}" for x, s, d in zip(xs, scales, dims))
         svg.parts.append(f'<polyline fill="none" stroke="{paint}" stroke-opacity="0.8" points="{line}"/>')
     for k, (x, s, d) in enumerate(zip(xs, scales, dims)):
@@ -204,6 +202,11 @@ def _rect(svg: Svg, x: float, y: float, wide: float, tall: float, paint: str, te
     hint = f"<title>{escape(plain(text.replace('<br>', ', ')))}</title>" if text else ""
     size = f'width="{wide:.1f}" height="{tall:.1f}"'
     svg.parts.append(f'<rect x="{x:.1f}" y="{y:.1f}" {size} fill="{paint}">{hint}</rect>')
+
+
+def _paint(v: float, low: float, high: float) -> str:
+    """The colour of a value: the lowest is the brightest, since it is the fastest."""
+    return shade(1 - (v - low) / (high - low) if high > low else 0.5)
 
 
 def shade(part: float) -> str:

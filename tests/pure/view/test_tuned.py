@@ -104,6 +104,12 @@ def test_a_landscape_has_the_numbers_of_the_space():
     assert "of 5 trials" in heat["customdata"][0][0] and heat["x"] == ["1", "2", "4", "8"]
 
 
+def test_the_colours_of_times_that_lie_far_apart_are_named_from_end_to_end():
+    bar = figures.landscape(SMALL, [timed(0, 3e-5), timed(1, 2e-3), timed(2, 3e-3)], "x", "w")["data"][0]["colorbar"]
+    assert bar["ticktext"] == ["0.05", "0.1", "0.2", "0.5", "1", "2"]  # ms
+    assert figures.decades(1, 1000, (1,)) == [1, 10, 100, 1000]
+
+
 def test_a_knob_of_many_values_shows_the_tried_ones():
     wide = space(x=list(range(100)), y=[0, 1])
     made = figures.landscape(wide, [timed(p, 1e-3, wide) for p in (3, 150)], "x", "y")
