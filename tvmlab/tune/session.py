@@ -35,11 +35,13 @@ BY_NAME = 'give it by name: search="annealing"'
 
 
 class Session(Watched):
-    """`trials`: measured in all, those in the file included; `seconds`: of work, pauses not counted, and not the 2 s at
-    the end in which the fastest are timed again. `search`: a name (`random`, `grid`, `genetic`, ...) or a search.
-    `records`: a file that is read first, and added to. `setup`: how to measure (a Setup, or its fields as a mapping).
-    `on_trial(record)`: called in the session's thread. `fleet`: other machines that measure: a `Client` of
-    dask.distributed, the address of a scheduler, a `tune.Fleet`, or whatever has the methods of a Measurer.
+    """`trials`: measured in all, those in the file included; not points that gave nothing to measure, nor what is timed
+    again. `seconds`: of work, pauses not counted, and not the 2 s at the end in which the fastest are timed again.
+    `search`: a name (`annealing`, `droplet`, `genetic`, `optuna`, `random`, `grid`: a file of `tune/search/`), or a
+    search. `records`: a file that is read first, and added to. `setup`: how to measure (a Setup, or its fields as a
+    mapping). `on_trial(record)`: called in the session's thread. `fleet`: other machines that measure: a `Client` of
+    dask.distributed, the address of a scheduler, a `tune.Fleet`, `tune.Boards`, or whatever has the methods of a
+    Measurer.
     """
 
     def __init__(
@@ -234,13 +236,14 @@ class Session(Watched):
     def _tidy(self) -> None:
         if self._measurer is not None:
             if self._measurer is not self._fleet:  # which may be one that measures
-                threading.Thread(target=self._measurer.close, daemon=True).start()  # a process may still be starting
+                closing = threading.Thread(target=self._measurer.close, name="tvmlab measurer ends", daemon=True)
+                closing.start()  # nobody waits: a process may still be starting
             self.notes.extend(dict.fromkeys(self._measurer.notes))
         if self.log is not None:
             self.log.flush()
 
     def _measure_all(self) -> None:
-        work = self._new_work()
+        work = self._work()
         if work.over:
             return
         if work.measurer is None:
@@ -253,7 +256,7 @@ class Session(Watched):
 
     def _retime(self) -> None:
         self._measurer = self._opened()
-        self._finish(self._new_work())
+        self._finish(self._work())
 
     def _finish(self, work: Work) -> None:
         self._finishing = True
@@ -262,7 +265,7 @@ class Session(Watched):
         finally:
             self._finishing = False
 
-    def _new_work(self) -> Work:
+    def _work(self) -> Work:
         looking = self._searching, self._stale, self._first()
         return Work(self._book, self._gate, self._budget, self._measurer, *looking)
 

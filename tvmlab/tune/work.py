@@ -220,7 +220,7 @@ class Work:
         """A thread for each process that there is now; how many there are."""
         count = len(self.measurer)
         while len(self._runners) < count:
-            t = threading.Thread(target=self._runner, args=(len(self._runners),), daemon=True)
+            t = threading.Thread(target=self._runner, args=(len(self._runners),), name="tvmlab measuring", daemon=True)
             self._runners.append(t)
             t.start()
         return count

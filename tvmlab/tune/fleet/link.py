@@ -104,7 +104,8 @@ class Link:
 
     def tell(self, function: Callable[[str], None], addresses: Iterable[str], text: str) -> None:
         """Call that in these workers, also while they work; nobody waits for it."""
-        threading.Thread(target=self.say, args=(function, list(addresses), text), daemon=True).start()
+        said = function, list(addresses), text
+        threading.Thread(target=self.say, args=said, name="tvmlab fleet, telling", daemon=True).start()
 
     def say(self, function: Callable[[str], None], addresses: list[str], text: str) -> None:
         """The same, and wait until they have heard it, as far as they can be reached."""

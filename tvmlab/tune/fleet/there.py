@@ -99,7 +99,7 @@ def end(text: str) -> None:
     with _guard:
         session = _sessions.pop(json.loads(text), None)
     if session is not None:
-        threading.Thread(target=_ended, args=(session.worker,), daemon=True).start()
+        threading.Thread(target=_ended, args=(session.worker,), name="tvmlab session ends", daemon=True).start()
 
 
 def _ended(worker: Worker) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from math import prod
 from typing import Any
 
 Told = Sequence[tuple[int, float | None]]
@@ -55,10 +56,7 @@ def size(space: Any) -> int:
     try:
         return len(space)
     except OverflowError:
-        product = 1
-        for n in space.dims:
-            product *= n
-        return product
+        return prod(space.dims)
 
 
 def shuffled(size: int, rng: random.Random) -> Iterator[int]:
