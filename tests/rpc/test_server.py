@@ -124,7 +124,7 @@ def test_who_may_come(monkeypatch):
     "how, words",
     [
         ({"is_proxy": True}, "no is_proxy here"), ({"load_library": "x.so"}, "no load_library here"),
-        ({"tracker_addr": ("h", 1)}, "by their key"), ({"tracker_addr": 5, "key": "k"}, "no address of a tracker"),
+        ({"tracker_addr": ("h", 1)}, "by their key"), ({"tracker_addr": 5, "key": "k"}, "5 is no address"),
         ({"port": 70000, "port_end": 70001}, "there is none"), ({"limit": 10}, "4096"),
     ],
 )  # fmt: skip

@@ -13,7 +13,7 @@ from typing import Any
 from ..device import TYPES, device
 from .listen import reach
 from .protocol import LIMIT, ROOM, Kind, Malformed, Reader, RPCError, SessionLost, Writer
-from .remote import RemoteDevice, RemoteModule, load
+from .remote import RemoteDevice, RemoteFunction, RemoteModule, load
 from .wire import Wire, usual_secret
 
 PIECE = 4 << 20  # bytes of a file or an array that are sent at a time
@@ -214,8 +214,6 @@ class Session:
 
     def get_function(self, name: str) -> Any:
         """A packed function that the server has (see `preload` of rpc.Server); one of a board has none."""
-        from .remote import RemoteFunction
-
         return RemoteFunction(self, name)
 
     def forget(self, number: int) -> None:

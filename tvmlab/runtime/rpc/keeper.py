@@ -26,7 +26,7 @@ from ..child import _die_with, _redirect
 from ..worker import SIGNALS
 from .offer import Offer
 from .protocol import Kind, Malformed, Reader, SessionLost, Writer
-from .serving import Serving, opened
+from .serving import Serving, introduction
 from .wire import GREETING_LIMIT, Refused, TooLong, Wire
 
 MOST = 32  # connections at once
@@ -241,7 +241,7 @@ class Keeper:
         until = time.monotonic() + span * 1e-3 if span else 0.0
         STATE.pack_into(v.shared, 0, 1, 0, until)
         os.write(self._wake, b"!")  # there is a deadline now
-        wire.send(Kind.OK, opened(self.settings.limit, self.settings.key))
+        wire.send(Kind.OK, introduction(self.settings.limit, self.settings.key))
 
         def busy(sending: bool) -> None:
             STATE.pack_into(v.shared, 0, 1, sending, until)

@@ -99,4 +99,4 @@ def address_of(given: object) -> tuple[str, int]:
         given = (name, int(port) if port.isdigit() else port)
     if isinstance(given, (tuple, list)) and len(given) == 2 and isinstance(given[0], str) and isinstance(given[1], int):
         return given[0], given[1]
-    raise RPCError("address", f"{given!r} is no address of a tracker", legal=['("host", 9190)', '"host:9190"'])
+    raise RPCError("address", f"{given!r} is no address", legal=['("host", 9190)', '"host:9190"'])

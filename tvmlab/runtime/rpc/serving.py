@@ -261,6 +261,6 @@ def _timed(function: Any, values: list[Any], runs: int, name: str) -> float:
     return took * 1e-9
 
 
-def opened(limit: int, key: str) -> Writer:
+def introduction(limit: int, key: str) -> Writer:
     """The answer to OPEN."""
     return Writer().number("<I", limit).text(key).text(architecture()).text(host.description())
