@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -263,3 +264,8 @@ def test_added_flop():
         return te.create_schedule(B.op), [A, B]
 
     assert tune.create("test/copy", [100], "llvm").flop == 100.0
+
+
+def test_every_public_name_is_in_the_documentation():
+    text = (Path(__file__).parents[3] / "docs" / "tuning.md").read_text()
+    assert [name for name in tune._WHERE if f"`{name}`" not in text] == []
