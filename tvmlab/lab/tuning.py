@@ -27,7 +27,7 @@ from ..tune.restrict import Part
 from ..tune.result import Result
 from ..tune.session import Session
 from ..view.payload_tune import Trial
-from . import adopting, timing, tune_file, tune_settings, tune_state
+from . import adopting, timing, tune_course, tune_file, tune_settings, tune_state
 from .heading import untimed
 from .insights import Insights
 from .legal import Counting
@@ -266,59 +266,8 @@ class Tuning(Subject, Shown):
             common = self.counting.reasons.most_common(1)
             raise LabError("no-legal-point", f"none of the {self.counting.size} combinations is legal: {common[0][0]}")
         with self._turn:
-            self._start()
+            tune_course.begin(self)
         return self._said()
-
-    def _start(self) -> None:
-        if self.session is None or self.session.state != "ready":
-            self._prepare(self.records)
-        if self.session is None or self.task is None:
-            raise self.why or LabError("nothing-opened", "nothing is opened")
-        tune_file.remember(self)
-        self._wanted, self.error = True, None
-        timing.begin(self)
-        self._over.clear()
-        if self.where.elsewhere:
-            self.where.connect(self.session.setup, self._reached)
-        else:
-            self._go(self.session)
-
-    def _go(self, session: Session) -> None:
-        self._need_budget(session)
-        session.start()
-        if self._resting or not self._wanted:
-            session.pause()
-        threading.Thread(target=self._await, args=(session,), name="tvmlab tuning ends", daemon=True).start()
-
-    def _reached(self, measurer: Any, error: Exception | None) -> None:
-        """In the thread that connected: the trials of machines like that count, and it begins."""
-        with self._turn:
-            if not self.where.connecting:  # a stop came first
-                self.where.close()
-                return
-            try:
-                if error is not None:
-                    raise error
-                known = self.records
-                self._forget()
-                self._prepare(known, measurer)
-                if self.session is None:
-                    raise self.why or LabError("nothing-opened", "nothing is opened")
-                self._go(self.session)
-            except Exception as e:
-                self.error = e
-                self._not_begun()
-            self.where.give_up()  # it is no longer on its way
-        self._changed()
-
-    def _not_begun(self) -> None:
-        self.where.close()
-        timing.end(self)
-        self._changed()
-        lab = self._lab()
-        if lab is not None and self.error is not None and not self._closed:
-            lab.later.soon(lab.tune_ended)
-        self._over.set()
 
     def pause(self) -> Tuning:
         """Nothing is measured from now on, until `resume`."""
@@ -345,7 +294,7 @@ class Tuning(Subject, Shown):
         with self._turn:
             if self.where.connecting:
                 self.where.give_up()
-                self._not_begun()
+                tune_course.not_begun(self)
         if self.session is not None and self.going:
             self.session.stop()
 
@@ -493,16 +442,6 @@ class Tuning(Subject, Shown):
             fit = [name for name in names() if not untimed(name)]
             raise LabError("cannot-measure", f"nothing can be measured for {wanted}: {why}", legal=fit)
 
-    def _need_budget(self, session: Session) -> None:
-        s, done = self.settings, session.progress.done
-        if s.trials is None or done < s.trials:
-            return
-        self._usual = self._usual or s.trials
-        self.settings = s.changed({"trials": done + s.trials})
-        session.trials = self.settings.trials
-        self.notes.append(f"the budget was used up: it is {self.settings.trials} trials now")
-        self.lab.later.soon(self.lab.tune_changed)
-
     def _said(self, asked: bool = False) -> Tuning:
         self._asked = self._asked or asked
         self._changed()
@@ -525,25 +464,6 @@ class Tuning(Subject, Shown):
         with self._lock:
             self.records.append(record)
             self.trials.append(tune_state.trial(self.task, record, len(self.trials) + 1, again))
-
-    def _await(self, session: Session) -> None:
-        """In a thread of its own: until the session ends."""
-        try:
-            session.wait()
-        except Exception as e:  # what stood in the way of the first trial
-            self.error = e
-        with self._turn:
-            if self.session is session:  # else the next one is on
-                self.where.close()
-                timing.end(self)
-        self._changed()
-        lab = self._lab()
-        try:
-            if lab is not None and not self._closed:
-                lab.later.soon(lab.tune_ended)
-        finally:
-            if self.session is session:
-                self._over.set()
 
     def _space_of(self, task: Any) -> Any:
         if task is None:

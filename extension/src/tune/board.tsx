@@ -63,7 +63,7 @@ function Looking({ trial, knobs, adopted }: { trial: Trial; knobs: Knob[]; adopt
           icon="check"
           kind="main"
           hint="The steps become those of this trial; one Undo takes it back"
-          off={adopted === trial.index ? "adopted already" : !isMeasured(trial) && "it failed"}
+          off={adopted === trial.index ? "the steps are so" : !isMeasured(trial) && "it failed"}
           onClick={() => void adopt(trial)}
         />
         <Button label="Back to tuning" onClick={() => void look(null)} />
@@ -135,7 +135,7 @@ function Row({ trial, rank, now, stop, onFocus }: RowProps) {
         <small>
           {[width, trial.gflops !== null && gflops(trial.gflops)].filter(Boolean).join(" · ")}
         </small>
-        {adopted && <Chip tone="accent">adopted</Chip>}
+        {adopted && <Chip tone="accent">the steps now</Chip>}
         {trial.retimed && <Chip title="The fastest are timed once more at the end, in turns: this time counts">timed again</Chip>}
         {again && <Chip title={`read from ${now.file}, not measured now`}>from the file</Chip>}
       </td>
@@ -149,7 +149,7 @@ function Row({ trial, rank, now, stop, onFocus }: RowProps) {
       <td>
         <span class="tvl-joined">
           <Button label="Look" hint={`trial ${n}`} onClick={() => void look(trial)} />
-          <Button label="Adopt" hint={`trial ${n}`} off={adopted && "adopted already"} onClick={() => void adopt(trial)} />
+          <Button label="Adopt" hint={`trial ${n}`} off={adopted && "the steps are so"} onClick={() => void adopt(trial)} />
         </span>
       </td>
     </tr>

@@ -207,7 +207,7 @@ it("looking at a trial shows its schedule in the lab, until one is back or adopt
   await click(button("Adopt"));
   expect(last("adopt")).toEqual({ index: best.index });
   expect([store.preview.value, box.querySelector("[data-looking]")]).toEqual([null, null]);
-  expect(box.querySelector(".tvl-tone-accent")!.textContent).toBe("adopted");
+  expect(box.querySelector(".tvl-tone-accent")!.textContent).toBe("the steps now");
 });
 
 it("Esc goes back from a trial, and then is the drawer's again", async () => {
@@ -314,7 +314,7 @@ it("where it measures is a field; the workers are listed, with why one is left o
     ],
   }; // prettier-ignore
   await pass(2500);
-  expect(all("[data-worker]").map((e) => e.textContent!.trim())).toEqual(["one 1 trial", "two 2 trials gone: it is gone", "odd  left out: it has tvmlab 0.0.1"]);
+  expect(all("[data-worker]").map((e) => e.textContent!.trim())).toEqual(["one 1 trial", "two 2 trials it is gone", "odd  left out: it has tvmlab 0.0.1"]);
   expect(box.textContent).toContain("1 of 3 take part");
   expect(box.textContent).toContain("connecting …");
   expect((all("input").find((i) => i.id.endsWith("tune-fleet")) as HTMLInputElement).disabled).toBe(true);

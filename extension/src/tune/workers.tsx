@@ -3,7 +3,7 @@ import { plural } from "../view/ui/format";
 import type { Worker } from "./payload";
 
 const TONE: Partial<Record<Worker["state"], string>> = { out: "tvl-tone-noeffect", gone: "tvl-tone-illegal" };
-const WORD: Record<Worker["state"], string> = { asked: "being tried …", "takes part": "", out: "left out", gone: "gone" };
+const WORD: Partial<Record<Worker["state"], string>> = { asked: "being tried …", out: "left out" };
 
 export function Workers({ of }: { of: Worker[] }) {
   if (!of.length) return null;
@@ -17,7 +17,7 @@ export function Workers({ of }: { of: Worker[] }) {
         {of.map(({ name, state, trials, note }, i) => (
           <li key={i} data-worker={name}>
             <b>{name}</b> {(state === "takes part" || trials > 0) && plural(trials, "trial")}{" "}
-            <small class={TONE[state] ?? "tvl-soft-text"}>{[WORD[state], note].filter(Boolean).join(": ")}</small>
+            <small class={TONE[state] ?? "tvl-soft-text"}>{state === "gone" ? note : [WORD[state], note].filter(Boolean).join(": ")}</small>
           </li>
         ))}
       </ul>
