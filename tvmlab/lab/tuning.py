@@ -62,7 +62,7 @@ class Tuning(Subject, Shown):
         self._resting = self._wanted = False  # a run of the lab is on; shall the session go on after it?
         self._closed = False
         self._lock = threading.Lock()
-        self._turn = threading.Lock()
+        self._turn = threading.RLock()
         self._tuned: Any = None  # the expression that the session is of
         self._usual: int | None = None  # trials before the budget was raised
         self._over = threading.Event()  # set: no session is on
@@ -175,9 +175,9 @@ class Tuning(Subject, Shown):
         """The session of an expression that the lab no longer has is stopped: nobody waits for it."""
         here = self._expression()
         self._tuned = here if self._tuned is None else self._tuned
-        if self.state in ("running", "paused") and self.session is not None and self._tuned is not here:
+        if self.state in ("connecting", "running", "paused") and self.session is not None and self._tuned is not here:
             self.notes.append(f"stopped, since the lab has another expression now: {self.session.progress}")
-            self.session.stop()
+            self._stop()
 
     def _expression(self) -> Any:
         lab = self._lab()

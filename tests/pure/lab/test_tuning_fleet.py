@@ -1,3 +1,4 @@
+# ruff: noqa: F811  # fixtures that are imported
 """Tuning in the lab on other machines, with these played: who takes part, pause and stop, what is of which machine."""
 
 import threading
@@ -8,7 +9,7 @@ import pytest
 
 from tests.pure.lab.test_tuning import ask, lab, made, opened, state, told  # noqa: F401
 from tests.pure.tune.test_session import Played, played  # noqa: F401
-from tvmlab import tune
+from tvmlab import te, tune
 from tvmlab.lab import timing
 from tvmlab.lab.saving import to_data
 from tvmlab.tune.fleet import crew
@@ -62,7 +63,7 @@ def until(true):
         time.sleep(0.005)
 
 
-def test_the_workers_are_told_with_their_trials_and_why_one_is_left_out(lab):  # noqa: F811
+def test_the_workers_are_told_with_their_trials_and_why_one_is_left_out(lab):
     fleet = Fleet()
     opened(lab).tune.start(trials=6, fleet=fleet).wait(60)
     now = state(lab)
@@ -76,7 +77,7 @@ def test_the_workers_are_told_with_their_trials_and_why_one_is_left_out(lab):  #
     assert timing.tuner() is None
 
 
-def test_connecting_holds_nothing_up_and_can_be_paused(lab):  # noqa: F811
+def test_connecting_holds_nothing_up_and_can_be_paused(lab):
     fleet = Fleet(closed=True)
     opened(lab).tune.start(fleet=fleet)
     assert state(lab)["state"] == "connecting" and timing.tuner() is lab.tune
@@ -91,7 +92,7 @@ def test_connecting_holds_nothing_up_and_can_be_paused(lab):  # noqa: F811
     assert lab.tune.wait(60) and state(lab)["count"] == 12
 
 
-def test_a_stop_does_not_wait_for_the_connection_which_is_closed_when_it_comes(lab):  # noqa: F811
+def test_a_stop_does_not_wait_for_the_connection_which_is_closed_when_it_comes(lab):
     fleet = Fleet(closed=True)
     opened(lab).tune.start(fleet=fleet)
     told(lab, "stop")
@@ -103,7 +104,17 @@ def test_a_stop_does_not_wait_for_the_connection_which_is_closed_when_it_comes(l
     assert state(lab)["count"] == 12 and len(fleet.made) == 2
 
 
-def test_a_fleet_that_is_not_reached_is_a_card(lab, monkeypatch):  # noqa: F811
+def test_another_expression_ends_the_waiting_for_a_fleet(lab):
+    fleet = Fleet(closed=True)
+    opened(lab).tune.start(fleet=fleet)
+    a = te.placeholder((8, 8), name="A")
+    lab.start([a, te.compute((8, 8), lambda i, j: a[i, j] + 1, name="D")])
+    assert state(lab)["state"] == "empty" and lab.tune.wait(0) and timing.tuner() is None
+    fleet.gate.set()
+    until(lambda: fleet.made and fleet.made[0].closed)
+
+
+def test_a_fleet_that_is_not_reached_is_a_card(lab):
     error = FleetError("no-worker", "this fleet has no worker", hint="dask worker starts one")
     opened(lab).tune.start(fleet=Fleet(error)).wait(60)
     now = state(lab)
@@ -116,7 +127,7 @@ def test_a_fleet_that_is_not_reached_is_a_card(lab, monkeypatch):  # noqa: F811
     assert state(lab)["count"] == 12 and state(lab)["workers"] == []
 
 
-def test_trials_of_another_machine_are_others(lab, tmp_path):  # noqa: F811
+def test_trials_of_another_machine_are_others(lab, tmp_path):
     fleet = Fleet()
     opened(lab).tune.start(trials=4).wait(60)
     here = [t["index"] for t in lab.tune.trials]
@@ -132,7 +143,7 @@ def test_trials_of_another_machine_are_others(lab, tmp_path):  # noqa: F811
     assert state(lab)["count"] == 8 and sum(t["again"] for t in lab.tune.trials) == 6
 
 
-def test_in_memory_too_trials_of_another_machine_are_others(lab):  # noqa: F811
+def test_in_memory_too_trials_of_another_machine_are_others(lab):
     opened(lab).tune.start(trials=4, file="").wait(60)
     lab.tune.start(trials=6, fleet=Fleet()).wait(60)
     assert {t["worker"] for t in lab.tune.trials} == {"one"} and state(lab)["count"] == 6
@@ -140,7 +151,7 @@ def test_in_memory_too_trials_of_another_machine_are_others(lab):  # noqa: F811
     assert state(lab)["count"] == 4
 
 
-def test_an_address_is_saved_with_the_lab_and_an_object_is_not(lab):  # noqa: F811
+def test_an_address_is_saved_with_the_lab_and_an_object_is_not(lab):
     told(lab, "settings", fleet=f" {ADDRESS} ")
     assert state(lab)["fleet"] == ADDRESS == to_data(lab)["tune"]["fleet"]
     saved = lab.tune.to_json()
@@ -157,6 +168,6 @@ def test_an_address_is_saved_with_the_lab_and_an_object_is_not(lab):  # noqa: F8
 
 
 @pytest.mark.parametrize("given, code", [("localhost", "fleet-address"), (7, "fleet")])
-def test_what_is_no_fleet_is_refused_at_once(lab, given, code):  # noqa: F811
+def test_what_is_no_fleet_is_refused_at_once(lab, given, code):
     card = ask(lab, "settings", fleet=given)["card"]
     assert card["code"] == code and card["legal"] and state(lab)["fleet"] == ""
