@@ -9,7 +9,7 @@ Nothing is lowered for it: whether all combinations are legal is found out when 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import Any
 
@@ -56,7 +56,8 @@ class Candidate:
 class Parameter:
     """`step`: its id; `param`: the argument, or "taken". `name`: in words, another for each, whatever its value is.
 
-    `now`: the place of the value that the step has, -1 for none of them. `why`: why it cannot be opened.
+    `now`: the place of the value that the step has, -1 for none of them. `why`: why it cannot be opened. `also`: of a
+    value that is not among the candidates, what it would be: None if it is none.
     """
 
     step: str
@@ -65,6 +66,7 @@ class Parameter:
     candidates: tuple[Candidate, ...]
     now: int
     why: str = ""
+    also: Callable[[Any], Candidate | None] = field(default=lambda value: None, compare=False, repr=False)
 
     @property
     def id(self) -> str:
@@ -75,7 +77,7 @@ class Parameter:
         return [c.value for c in self.candidates]
 
     def only(self, values: Sequence[Any]) -> Parameter:
-        """With these values, in this order. Numbers need not be among the candidates, words must."""
+        """With these values, in this order. Numbers and orders need not be among the candidates, words must."""
         found = [self._candidate(v) for v in dict.fromkeys(values)]
         if not found:
             raise LabError("no-candidates", f"{self.name} ({self.id}) needs at least one value", legal=self._texts)
@@ -84,6 +86,7 @@ class Parameter:
 
     def _candidate(self, value: Any) -> Candidate:
         known = next((c for c in self.candidates if c.value == value and type(c.value) is type(value)), None)
+        known = known or self.also(value)
         numbers = self.candidates and all(type(c.value) is int for c in self.candidates)
         if known is None and not (numbers and type(value) is int and value > 0):
             raise LabError("no-candidate", f"{value!r} is no value for {self.name} ({self.id})", legal=self._texts)
@@ -220,7 +223,13 @@ def _reorder(step: Step) -> Iterator[Parameter]:
     text: Callable[[Sequence[str]], str] = ", ".join
     orders = permutations(sorted(names)) if len(names) <= WHOLE else _moved(names)
     listed = [Candidate(text(o), {"axes": [given[n] for n in o]}) for o in dict.fromkeys(orders)]
-    yield step.parameter("axes", f"reorder {step.stage}: order", listed[:MOST], text(names))
+
+    def also(value: Any) -> Candidate | None:
+        """Another order: those that are listed of many loops are near the one of now, which changes."""
+        wanted = value.split(", ") if isinstance(value, str) else []
+        return Candidate(value, {"axes": [given[n] for n in wanted]}) if sorted(wanted) == sorted(names) else None
+
+    yield replace(step.parameter("axes", f"reorder {step.stage}: order", listed[:MOST], text(names)), also=also)
 
 
 def _different(names: Sequence[str]) -> list[str]:

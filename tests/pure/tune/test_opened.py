@@ -11,6 +11,7 @@ import pytest
 from tvmlab import build, te, tune
 from tvmlab.core.error import LabError
 from tvmlab.face.document import Document
+from tvmlab.face.history_whole import give
 from tvmlab.face.trial import fingerprint
 from tvmlab.tune.candidate import Candidate, candidate
 from tvmlab.tune.opened import OpenedTask
@@ -325,3 +326,17 @@ def test_the_values_of_now_are_a_point_where_all_of_them_may_be_chosen():
     assert found == {"split i: factor": 1, "vectorize ji": 0}
     assert candidate(task, task.now, "llvm").key == fingerprint(s.trace)
     assert Task.opened(s, args, {"e1.factor": [8, 2]}).now is None
+
+
+def test_orders_that_were_opened_stay_so_when_one_of_them_is_taken():
+    s, args = tiled()
+    document = Document.of(s)
+    task = Task.opened(s, args, {"e3.axes": None})
+    values = task.parameters[0].values
+    (order,) = [c for c in task.parameters[0].candidates if c.value.startswith("ji, io")]
+    give(document, "e3", order.args, False)
+    assert set(values) - {v for p in openable(document) if p.id == "e3.axes" for v in p.values}
+    again = OpenedTask(document, args, {"e3.axes": values})
+    assert again.space.hash == task.space.hash and again.now == values.index(order.value)
+    with pytest.raises(LabError, match="is no value for"):
+        OpenedTask(document, args, {"e3.axes": ["ji, io"]})
