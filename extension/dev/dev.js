@@ -1,6 +1,6 @@
 // Shows lab.json (a payload.Document) read-only, or with ?live as a kernel would, answered by nobody but this file.
 import lab, { open } from "../../tvmlab/view/static/lab.js";
-import { fakeTuner } from "./kernel.js";
+import { fakeTuner, WHOLE } from "./kernel.js";
 
 const query = new URLSearchParams(location.search);
 const dark = query.has("dark");
@@ -10,8 +10,10 @@ if (query.has("width")) element.style.width = `${query.get("width")}px`;
 const data = await (await fetch(query.get("of") ?? "lab.json")).json();
 
 // With ?tune=200: so many trials were measured; while the state is running, some more each time that it is asked for.
-const tuner = fakeTuner({ trials: 256 });
+// With &whole: in the space of a whole expression. With &done: the fastest were timed again.
+const tuner = fakeTuner({ trials: 256, ...(query.has("whole") ? { knobs: WHOLE, source: "generic" } : {}) });
 if (query.get("tune")) tuner.measure(Number(query.get("tune")));
+if (query.has("done")) tuner.finish();
 if (query.has("running")) tuner.state.state = "running";
 
 const staticText = async (name) => (await fetch(`../../tvmlab/view/static/${name}`)).text();

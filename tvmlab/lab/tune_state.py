@@ -19,6 +19,7 @@ from ..view.card import card
 from ..view.payload import Table
 from ..view.payload_tune import Count, Knob, Openable, Retimed, Trial, TuneState, Update
 from . import tune_settings
+from .tune_words import meaning
 
 EMPTY = "nothing-opened"  # no error: there is nothing yet
 
@@ -90,6 +91,7 @@ def _opened(p: Parameter, now: Parameter | None, on: Mapping[str, list[int]]) ->
     return {
         "id": p.id, "label": p.name, "values": values, "on": on.get(p.name, [*range(len(values))]),
         "current": values.index(has) if has in values else -1, "kind": "number" if numbers else "word",
+        "help": "",  # its label is the parameter of a step that stands beside it
     }  # fmt: skip
 
 
@@ -98,13 +100,13 @@ def _generic(name: str, knob: Any, on: Mapping[str, list[int]]) -> Knob:
     numbers = all(v.lstrip("-").isdigit() for v in values)
     return {
         "id": name, "label": name, "values": values, "on": on.get(name, [*range(len(values))]), "current": -1,
-        "kind": "number" if numbers else "word",
+        "kind": "number" if numbers else "word", "help": meaning(name, knob),
     }  # fmt: skip
 
 
 def _text(entity: Any) -> str:
     """Of a split the lengths of the inner loops: the first follows."""
-    return " x ".join(map(str, entity.value[1:])) if entity.kind == "sp" else str(entity)
+    return " x ".join(map(str, entity.value[1:])) if entity.kind == "sp" else str(entity) or "none"
 
 
 def _ids(tuning: Any) -> dict[str, str]:

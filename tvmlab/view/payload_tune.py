@@ -33,6 +33,7 @@ class Knob(TypedDict):
     on: list[int]
     current: int  # the place of the value that the schedule has now; -1: none
     kind: Literal["number", "word"]
+    help: str  # what its values mean, or ""
 
 
 class Search(TypedDict):

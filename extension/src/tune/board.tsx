@@ -6,7 +6,7 @@ import { Chip } from "../view/ui/chip";
 import { gflops, plural, seconds, spread } from "../view/ui/format";
 import { useSession } from "./context";
 import type { Count, Knob, Trial, TuneState } from "./payload";
-import { chosen, isMeasured, named, ranked, type Ranked } from "./plot";
+import { chosen, isMeasured, named, ranked, shortNames, type Ranked } from "./plot";
 import { Refused } from "./refused";
 
 const STEP = 12; // rows that one asks for at a time
@@ -95,10 +95,7 @@ function Rows({ rows, now }: { rows: Ranked[]; now: TuneState }) {
             <th scope="col">
               <span class="tvl-hidden">rank</span>#
             </th>
-            <th scope="col">time, measured</th>
-            <th scope="col" title={now.knobs.map((k) => k.label).join(", ")}>
-              values
-            </th>
+            <th scope="col">time, measured; values{rows.length > 1 && ", from the second on those that differ from the first"}</th>
             <th scope="col">
               <span class="tvl-hidden">what to do</span>
             </th>
@@ -106,7 +103,7 @@ function Rows({ rows, now }: { rows: Ranked[]; now: TuneState }) {
         </thead>
         <tbody ref={body} onKeyDown={heard}>
           {rows.map((trial, i) => (
-            <Row key={trial.n} trial={trial} rank={i + 1} now={now} stop={i === stop} onFocus={() => setAt(i)} />
+            <Row key={trial.n} trial={trial} best={i ? rows[0]! : null} rank={i + 1} now={now} stop={i === stop} onFocus={() => setAt(i)} />
           ))}
         </tbody>
       </table>
@@ -116,13 +113,14 @@ function Rows({ rows, now }: { rows: Ranked[]; now: TuneState }) {
 
 interface RowProps {
   trial: Ranked;
+  best: Ranked | null;
   rank: number;
   now: TuneState;
   stop: boolean;
   onFocus: () => void;
 }
 
-function Row({ trial, rank, now, stop, onFocus }: RowProps) {
+function Row({ trial, best, rank, now, stop, onFocus }: RowProps) {
   const { look, adopt, looking } = useSession();
   const { n, index, again } = trial;
   const adopted = now.adopted === index;
@@ -138,13 +136,7 @@ function Row({ trial, rank, now, stop, onFocus }: RowProps) {
         {adopted && <Chip tone="accent">the steps now</Chip>}
         {trial.retimed && <Chip title="The fastest are timed once more at the end, in turns: this time counts">timed again</Chip>}
         {again && <Chip title={`read from ${now.file}, not measured now`}>from the file</Chip>}
-      </td>
-      <td>
-        <div class="tvn-values" title={named(trial, now.knobs)}>
-          {chosen(trial, now.knobs).map((value, i) => (
-            <code key={i}>{value}</code>
-          ))}
-        </div>
+        <Values trial={trial} best={best} knobs={now.knobs} />
       </td>
       <td>
         <span class="tvl-joined">
@@ -153,6 +145,23 @@ function Row({ trial, rank, now, stop, onFocus }: RowProps) {
         </span>
       </td>
     </tr>
+  );
+}
+
+/** Those that differ from the best's, each with the name of its knob; all of them are in the title. */
+function Values({ trial, best, knobs }: { trial: Trial; best: Trial | null; knobs: Knob[] }) {
+  const names = shortNames(knobs.map((k) => k.label));
+  const values = chosen(trial, knobs);
+  const other = best && chosen(best, knobs);
+  const shown = values.flatMap((value, i) => (value === other?.[i] ? [] : [{ name: names[i]!, value }]));
+  return (
+    <div class="tvn-values" title={named(trial, knobs)}>
+      {shown.map(({ name, value }) => (
+        <span key={name}>
+          {name} <b>{value}</b>
+        </span>
+      ))}
+    </div>
   );
 }
 

@@ -5,7 +5,7 @@ import type { Table } from "../view/payload";
 import { gflops, seconds, spread } from "../view/ui/format";
 import { DataTable } from "../view/ui/table";
 import type { Knob, Trial, TuneState } from "./payload";
-import { chosen, isMeasured, type Point, type Scale } from "./plot";
+import { chosen, isMeasured, SHADES, type Point, type Scale } from "./plot";
 
 /** The size of an element in CSS pixels, kept up to date. */
 export function useSize(box: RefObject<HTMLElement | null>): [number, number] {
@@ -24,7 +24,7 @@ export function useSize(box: RefObject<HTMLElement | null>): [number, number] {
   return size;
 }
 
-export const PAD = { left: 58, right: 16, top: 12, bottom: 40 };
+export const PAD = { left: 58, right: 16, top: 28, bottom: 40 };
 
 export interface Box {
   left: number;
@@ -40,7 +40,7 @@ export const boxOf = ([width, height]: [number, number], pad = PAD): Box => ({
   bottom: Math.max(pad.top + 40, height - pad.bottom),
 });
 
-/** Seconds upwards at the left, with thin lines across. */
+/** Seconds upwards at the left, with thin lines across: the same ratio is the same way. */
 export function TimeAxis({ box, scale }: { box: Box; scale: Scale }) {
   return (
     <g class="tvn-axis">
@@ -52,6 +52,9 @@ export function TimeAxis({ box, scale }: { box: Box; scale: Scale }) {
           </text>
         </g>
       ))}
+      <text x="8" y={box.top - 14}>
+        time of a run, logarithmic
+      </text>
     </g>
   );
 }
@@ -143,6 +146,7 @@ export function Legend({ marks }: { marks: [mark: string, text: string][] }) {
         <span key={text}>
           <svg viewBox="0 0 20 12" width="20" height="12" aria-hidden="true">
             <path class={`tvn-${mark}`} d={MARKS[mark] ?? "M10 6h0"} />
+            {mark === "again" && <path class="tvn-hole" d="M10 6h0" />}
           </svg>
           {text}
         </span>
@@ -151,7 +155,25 @@ export function Legend({ marks }: { marks: [mark: string, text: string][] }) {
   );
 }
 
-const MARKS: Record<string, string> = { best: "M1 3H10V9H19", now: "M1 6H19", failed: "M7 3l6 6m0-6l-6 6" };
+const MARKS: Record<string, string> = {
+  best: "M1 3H10V9H19", now: "M1 6H19", failed: "M7 3l6 6m0-6l-6 6", retimed: "M10 1l5 5l-5 5l-5-5z",
+}; // prettier-ignore
+
+/** What the colours of a trial mean. */
+export function Shades({ children }: { children: ComponentChildren }) {
+  return (
+    <p class="tvn-legend">
+      <span class="tvn-ramp">
+        slow
+        {Array.from({ length: SHADES }, (_, i) => (
+          <i key={i} class={`tvn-shade-${i}`} />
+        ))}
+        fast
+      </span>
+      <span>{children}</span>
+    </p>
+  );
+}
 
 export const isKey = (event: KeyboardEvent): boolean => !event.ctrlKey && !event.metaKey && !event.altKey && !event.shiftKey;
 

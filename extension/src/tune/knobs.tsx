@@ -1,6 +1,7 @@
 // The choices of the space, in words: the text twin of brushing an axis.
 import { useState } from "preact/hooks";
 import { useSession } from "./context";
+import { LAST } from "./session";
 import type { Knob } from "./payload";
 
 const FEW = 16; // values shown before one asks for the others
@@ -19,9 +20,9 @@ export function Knobs({ knobs, size }: { knobs: Knob[]; size: string }) {
 }
 
 function Chips({ knob }: { knob: Knob }) {
-  const { allow } = useSession();
+  const { allow, toggle, kept } = useSession();
   const [all, setAll] = useState(false);
-  const { id, label, values, on, current } = knob;
+  const { id, label, values, on, current, help } = knob;
   const some = on.length < values.length;
   const shown = all || values.length <= FEW + 4 ? values : values.slice(0, FEW);
   return (
@@ -37,6 +38,7 @@ function Chips({ knob }: { knob: Knob }) {
           </button>
         )}
       </legend>
+      {help && <p class="tvn-help">{help}</p>}
       <div class="tvn-chips">
         {shown.map((value, i) => (
           <button
@@ -45,7 +47,7 @@ function Chips({ knob }: { knob: Knob }) {
             class={`tvn-chip${i === current ? " tvn-now" : ""}`}
             aria-pressed={on.includes(i)}
             title={i === current ? "the value that the schedule has now" : undefined}
-            onClick={() => void allow(id, toggled(on, i))}
+            onClick={() => toggle(knob, i)}
           >
             {value}
           </button>
@@ -56,14 +58,9 @@ function Chips({ knob }: { knob: Knob }) {
           </button>
         )}
       </div>
+      {kept.value === id && <p class="tvl-tone-unknown">{LAST}</p>}
     </fieldset>
   );
 }
 
 export const places = (values: unknown[]): number[] => values.map((_, i) => i);
-
-/** With the place where it was without, in order; the last one stays: a knob without values has no schedule. */
-export function toggled(on: number[], place: number): number[] {
-  const next = on.includes(place) ? on.filter((i) => i !== place) : [...on, place].sort((a, b) => a - b);
-  return next.length ? next : on;
-}

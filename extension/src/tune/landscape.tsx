@@ -1,12 +1,12 @@
 // The best time for each pair of values of two knobs.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { useStore } from "../view/store";
 import { seconds } from "../view/ui/format";
 import { useSession } from "./context";
-import { Twin } from "./frame";
+import { isKey, Shades, Twin, useSize } from "./frame";
 import { places } from "./knobs";
 import type { Heat, Knob, TuneState } from "./payload";
-import { SHADES, shades } from "./plot";
+import { fitting, shades } from "./plot";
 import { Refused } from "./refused";
 
 const REST = 1000; // ms between two questions while trials come in
@@ -91,6 +91,9 @@ export function seen(cells: Heat["cells"]): [columns: number[], rows: number[]] 
 
 function Cells({ heat, knobs }: { heat: Heat; knobs: Knob[] }) {
   const { uid } = useStore();
+  const frame = useRef<HTMLDivElement>(null);
+  const [width] = useSize(frame);
+  const [at, setAt] = useState<{ r: number; c: number } | null>(null); // places among those that are drawn
   const across = knobs.find((k) => k.id === heat.x)!;
   const down = knobs.find((k) => k.id === heat.y)!;
   const [columns, rows] = seen(heat.cells);
@@ -98,52 +101,75 @@ function Cells({ heat, knobs }: { heat: Heat; knobs: Knob[] }) {
   const times = heat.cells.flat().filter((v): v is number => v !== null);
   const shade = shades(times);
   const best = Math.min(...times);
+  const names = Math.max(...rows.map((r) => down.values[r]!.length), 2) * 7 + 12;
+  const { cell, text } = fitting(width - names, columns.length);
+  const of = (r: number, c: number) => heat.cells[rows[r]!]?.[columns[c]!] ?? null;
+  const heard = (event: KeyboardEvent) => {
+    const move = ARROWS[event.key];
+    if (!move || !isKey(event)) return;
+    event.preventDefault();
+    const near = (v: number, n: number) => Math.max(0, Math.min(n - 1, v));
+    setAt(at ? { r: near(at.r + move[0], rows.length), c: near(at.c + move[1], columns.length) } : { r: 0, c: 0 });
+  };
   return (
     <>
-      {/* A table is its own text twin: each cell has its time. */}
-      <div class="tvn-heat" role="region" aria-labelledby={`${uid}-heat`} tabIndex={0}>
-        <table>
-          <caption id={`${uid}-heat`}>
-            The best time, <b>{across.label}</b> across, <b>{down.label}</b> down
-          </caption>
-          <thead>
-            <tr>
-              <td />
-              {columns.map((c) => (
-                <th key={c} scope="col">
-                  {across.values[c]}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((r) => (
-              <tr key={r}>
-                <th scope="row">{down.values[r]}</th>
-                {columns.map((c) => {
-                  const v = heat.cells[r]![c] ?? null;
-                  return (
-                    <td key={c} class={v === null ? "" : `tvn-shade-${shade(v)}${v === best ? " tvn-top" : ""}`}>
-                      {v === null ? <span class="tvl-hidden">nothing measured</span> : seconds(v)}
-                    </td>
-                  );
-                })}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-      <p class="tvn-legend">
-        <span>slow</span>
-        {Array.from({ length: SHADES }, (_, i) => (
-          <i key={i} class={`tvn-shade-${i}`} />
-        ))}
-        <span>
-          fast, each colour a sixth of what was measured; empty: not measured
-          {some && "; values without any trial are left out"}
-        </span>
+      <p class="tvn-note" id={`${uid}-heat`}>
+        The best time, <b>{across.label}</b> across, <b>{down.label}</b> down
       </p>
+      {/* A table is its own text twin: each cell has its time. */}
+      <div class="tvn-heat" role="region" aria-labelledby={`${uid}-heat`} tabIndex={0} onKeyDown={heard} onBlur={() => setAt(null)}>
+        <div ref={frame}>
+          <table class={text ? "" : "tvn-tight"} style={{ width: `${names + cell * columns.length}px` }} onPointerLeave={() => setAt(null)}>
+            <thead>
+              <tr>
+                <td style={{ width: `${names}px` }} />
+                {columns.map((c) => (
+                  <th key={c} scope="col">
+                    {across.values[c]}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((row, r) => (
+                <tr key={row}>
+                  <th scope="row">{down.values[row]}</th>
+                  {columns.map((column, c) => {
+                    const v = of(r, c);
+                    const shown = v === null ? "" : `tvn-shade-${shade(v)}${v === best ? " tvn-top" : ""}`;
+                    return (
+                      <td key={column} class={`${shown}${at?.r === r && at.c === c ? " tvn-cell" : ""}`} onPointerEnter={() => setAt({ r, c })}>
+                        {v === null ? <span class="tvl-hidden">nothing measured</span> : <span class={text ? "" : "tvl-hidden"}>{seconds(v)}</span>}
+                      </td>
+                    );
+                  })}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </div>
+      {!text && (
+        <p class="tvn-note" role="status">
+          {at ? (
+            <>
+              {across.label} <b>{across.values[columns[at.c]!]}</b>, {down.label} <b>{down.values[rows[at.r]!]}</b>:{" "}
+              <b>{of(at.r, at.c) === null ? "nothing measured" : seconds(of(at.r, at.c))}</b>
+            </>
+          ) : (
+            `The best is ${seconds(best)}. Point at a cell, or go there with the arrow keys, for its time.`
+          )}
+        </p>
+      )}
+      <Shades>
+        each colour a sixth of what was measured; empty: not measured
+        {some && "; values without any trial are left out"}
+      </Shades>
       <Twin table={() => heat.table} />
     </>
   );
 }
+
+const ARROWS: Partial<Record<string, [down: number, across: number]>> = {
+  ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1],
+}; // prettier-ignore

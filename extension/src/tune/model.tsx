@@ -30,7 +30,7 @@ export function Model({ now }: { now: TuneState }) {
       {all.length > 1 ? (
         <>
           <p class="tvn-note">
-            Predicted against measured rank{rho !== undefined && (
+            Predicted against measured rank, 1 is the fastest{rho !== undefined && (
               <>
                 : rho <b>{rho.toFixed(2)}</b>, {all.length < FEW ? "of too few trials to judge it" : believed(rho)}
               </>
@@ -67,7 +67,7 @@ function Ranks({ all, now }: { all: Placed[]; now: TuneState }) {
   const frame = useRef<HTMLDivElement>(null);
   const size = useSize(frame);
   const [pointed, setPointed] = useState<{ n: number; aloud: boolean } | null>(null);
-  const box = boxOf(size, { left: 46, right: 16, top: 12, bottom: 40 });
+  const box = boxOf(size, { left: 46, right: 16, top: 28, bottom: 40 });
   const n = all.length;
   const x = (rank: number) => box.left + 8 + ((rank - 1) / (n - 1)) * (box.right - box.left - 16);
   const y = (rank: number) => box.bottom - 8 - ((rank - 1) / (n - 1)) * (box.bottom - box.top - 16);
@@ -117,7 +117,10 @@ function Ranks({ all, now }: { all: Placed[]; now: TuneState }) {
             </g>
           ))}
         </g>
-        <CountAxis box={box} ticks={countTicks(n)} at={x} label="predicted rank; upwards: measured rank, 1 is the fastest" />
+        <CountAxis box={box} ticks={countTicks(n)} at={x} label="predicted rank" />
+        <text x="8" y={box.top - 14}>
+          measured rank
+        </text>
         <path class="tvn-now" d={line([{ x: x(1), y: y(1) }, { x: x(n), y: y(n) }])} />
         <path class="tvn-trial" d={dots(points)} />
         {point && <circle class="tvn-pointed" cx={point.x} cy={point.y} r="6" />}

@@ -3,28 +3,36 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import { useStore } from "../view/store";
 import { seconds } from "../view/ui/format";
 import { useSession } from "./context";
-import { isKey, trialTable, Twin, useSize, type Box } from "./frame";
-import { places, toggled } from "./knobs";
+import { isKey, Shades, trialTable, Twin, useSize, type Box } from "./frame";
+import { places } from "./knobs";
 import type { Knob, Trial, TuneState } from "./payload";
-import { brushed, isAllowed, isMeasured, line, logScale, placeAt, shades, SHADES, thinned, valueAt, type Scale } from "./plot";
+import { brushed, isAllowed, isMeasured, line, logScale, placeAt, shades, SHADES, shortNames, staggered, thinned, valueAt, type Scale } from "./plot";
 
-const ROOM = 78; // pixels that an axis needs
-const PAD = { top: 40, bottom: 26, left: 52, right: 74 };
+const PAD = { top: 32, bottom: 26, left: 52, right: 62 };
+const LINE = 14; // pixels of a line of names
+const LETTER = 6.2;
 
 export function Parallel({ now }: { now: TuneState }) {
   const { trials } = useSession();
   const frame = useRef<HTMLDivElement>(null);
-  const [wide, height] = useSize(frame);
+  const [width, height] = useSize(frame);
   const { knobs } = now;
-  const width = Math.max(wide, PAD.left + PAD.right + knobs.length * ROOM);
-  const box: Box = { left: PAD.left, right: width - PAD.right, top: PAD.top, bottom: height - PAD.bottom };
-  const x = (i: number) => box.left + (i / Math.max(1, knobs.length)) * (box.right - box.left);
+  const gap = Math.max(1, width - PAD.left - PAD.right) / Math.max(1, knobs.length);
+  const x = (i: number) => PAD.left + i * gap;
+  const short = shortNames(knobs.map((k) => k.label));
+  const names = staggered([...short, "time"], gap, LETTER);
+  const lines = Math.max(...names.map((n) => n.line)) * LINE;
+  const box: Box = { left: PAD.left, right: width - PAD.right, top: PAD.top + lines, bottom: height - PAD.bottom };
   const good = useMemo(() => trials.value.filter(isMeasured), [trials.value]);
   const scale = useMemo(
     () => logScale(good.map((t) => t.seconds), box.top, box.bottom),
     [good, box.top, box.bottom],
   );
-  const axes = useMemo(() => knobs.map((knob, i) => <Axis key={knob.id} knob={knob} x={x(i)} box={box} />), [knobs, width, height]);
+  const axes = useMemo(
+    () => knobs.map((knob, i) => <Axis key={knob.id} knob={knob} x={x(i)} gap={i ? gap : PAD.left} name={names[i]!} box={box} />),
+    [knobs, width, height],
+  );
+  const hidden = knobs.some((k, i) => i > 0 && k.values.some((v) => !fits(v, gap)));
   return (
     <>
       <div class="tvn-plot tvn-across" ref={frame}>
@@ -39,13 +47,10 @@ export function Parallel({ now }: { now: TuneState }) {
         )}
       </div>
       {knobs.length > 0 && (
-        <p class="tvn-legend">
-          <span>slow</span>
-          {Array.from({ length: SHADES }, (_, i) => (
-            <i key={i} class={`tvn-shade-${i}`} />
-          ))}
-          <span>fast. Drag along an axis to search only these values, click a value to take it out or in.</span>
-        </p>
+        <Shades>
+          Drag along an axis to search only these values, click a value to take it out or in.
+          {hidden && " Point at an axis for its values."}
+        </Shades>
       )}
       <Twin table={() => trialTable(trials.value, knobs)} />
     </>
@@ -85,11 +90,23 @@ function Lines({ trials, knobs, box, x, scale }: LinesProps) {
   );
 }
 
+/** Does a value stand between its axis and the one before? */
+const fits = (value: string, gap: number): boolean => Math.min(value.length, 9) * LETTER <= gap - 12;
+
+interface AxisProps {
+  knob: Knob;
+  x: number;
+  /** Pixels to the axis before. */
+  gap: number;
+  name: { text: string; line: number };
+  box: Box;
+}
+
 /** A list of values that can be picked from: arrows go along, Space takes one out or in, Shift+arrows a stretch, `a` all. */
-function Axis({ knob, x, box }: { knob: Knob; x: number; box: Box }) {
-  const { allow } = useSession();
+function Axis({ knob, x, gap, name, box }: AxisProps) {
+  const { allow, toggle } = useSession();
   const { uid } = useStore();
-  const { id, label, values, on } = knob;
+  const { id, label, values, on, help } = knob;
   const { top, bottom } = box;
   const axis = useRef<SVGGElement>(null);
   const [at, setAt] = useState(0); // where the keys are
@@ -101,9 +118,8 @@ function Axis({ knob, x, box }: { knob: Knob; x: number; box: Box }) {
   const dropped = () => {
     if (!drag) return;
     setDrag(null);
-    const moved = Math.abs(drag.to - drag.from) > 4;
-    const to = placeAt(drag.to, values.length, top, bottom);
-    set(moved ? brushed(values.length, drag.from, drag.to, top, bottom) : toggled(on, to));
+    if (Math.abs(drag.to - drag.from) > 4) set(brushed(values.length, drag.from, drag.to, top, bottom));
+    else toggle(knob, placeAt(drag.to, values.length, top, bottom));
   };
   const heard = (event: KeyboardEvent) => {
     const by = { ArrowUp: 1, ArrowDown: -1 }[event.key];
@@ -115,7 +131,7 @@ function Axis({ knob, x, box }: { knob: Knob; x: number; box: Box }) {
       setStart(shift ? from : null);
       if (shift) set(places(values).filter((i) => i >= Math.min(from, next) && i <= Math.max(from, next)));
     } else if (!isKey(event)) return;
-    else if (event.key === " ") set(toggled(on, at));
+    else if (event.key === " ") toggle(knob, at);
     else if (event.key === "a") set(places(values));
     else if (event.key === "Home" || event.key === "End") setAt(event.key === "Home" ? 0 : values.length - 1);
     else return;
@@ -123,6 +139,7 @@ function Axis({ knob, x, box }: { knob: Knob; x: number; box: Box }) {
   };
   const named = new Set(thinned([...places(values)], y, 13));
   const idOf = (place: number) => `${uid}-${id}-${place}`.replace(/[^\w-]/g, "_");
+  const left = Math.min(34, gap * 0.6);
   const taken = values.length - on.length;
   return (
     <g
@@ -142,7 +159,7 @@ function Axis({ knob, x, box }: { knob: Knob; x: number; box: Box }) {
       onPointerUp={dropped}
       onPointerCancel={() => setDrag(null)}
     >
-      <rect class="tvn-hit" x={x - 34} y={top - 8} width="60" height={bottom - top + 16} />
+      <rect class="tvn-hit" x={x - left} y={top - 8} width={left + Math.min(26, gap * 0.4)} height={bottom - top + 16} />
       <path class="tvn-rail" d={`M${x} ${top}V${bottom}`} />
       {values.map((value, i) => {
         const used = on.includes(i);
@@ -155,9 +172,12 @@ function Axis({ knob, x, box }: { knob: Knob; x: number; box: Box }) {
             aria-label={value}
             class={`tvn-value${used ? "" : " tvn-out"}${i === knob.current ? " tvn-now" : ""}${i === at ? " tvn-at" : ""}`}
           >
+            <title>
+              {label} {value}
+            </title>
             <circle cx={x} cy={y(i)} r={used ? 3.5 : 3} />
             {named.has(i) && (
-              <text x={x - 8} y={y(i)} dy="0.32em" text-anchor="end">
+              <text class={fits(value, gap) ? "" : "tvn-shy"} x={x - 8} y={y(i)} dy="0.32em" text-anchor="end">
                 {value.length > 9 ? `${value.slice(0, 8)}…` : value}
               </text>
             )}
@@ -165,12 +185,13 @@ function Axis({ knob, x, box }: { knob: Knob; x: number; box: Box }) {
         );
       })}
       {drag && <rect class="tvn-brush" x={x - 8} width="16" y={Math.min(drag.from, drag.to)} height={Math.abs(drag.to - drag.from)} />}
-      <text class="tvn-axis-name" x={x} y={top - 24} text-anchor="middle">
-        {label.length > 18 ? `${label.slice(0, 17)}…` : label}
-        <title>{label}</title>
+      <path class="tvn-lead" d={`M${x} ${PAD.top - 16 + name.line * LINE}V${top}`} />
+      <text class="tvn-axis-name" x={x} y={PAD.top - 20 + name.line * LINE} text-anchor="middle">
+        {name.text}
+        <title>{help ? `${label}: ${help}` : label}</title>
       </text>
       <text class="tvn-axis-note" x={x} y={bottom + 20} text-anchor="middle">
-        {taken ? `${on.length} of ${values.length}` : ""}
+        {taken ? `${on.length}/${values.length}` : ""}
       </text>
     </g>
   );
@@ -185,7 +206,7 @@ function Times({ x, box, scale }: { x: number; box: Box; scale: Scale }) {
           {seconds(v)}
         </text>
       ))}
-      <text class="tvn-axis-name" x={x} y={box.top - 24} text-anchor="middle">
+      <text class="tvn-axis-name" x={x} y={box.top - 20} text-anchor="middle">
         time
       </text>
     </g>

@@ -19,6 +19,7 @@ export interface Knob {
   on: number[];
   current: number;
   kind: "number" | "word";
+  help: string;
 }
 
 export interface Search {

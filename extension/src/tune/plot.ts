@@ -64,7 +64,8 @@ export function reach(count: number, budget: number | null): number {
 }
 
 export function countTicks(n: number): number[] {
-  const step = evenStep(Math.max(1, n / 5));
+  const least = evenStep(Math.max(1, n / 5));
+  const step = least === 2 ? 5 : least; // 1, 5, 10: not 1, 2, 4
   return [1, ...Array.from({ length: Math.floor(n / step) }, (_, i) => (i + 1) * step).filter((v) => v > step / 2 && v > 1)];
 }
 
@@ -85,6 +86,9 @@ export const dots = (points: { x: number; y: number }[]): string => points.map((
 
 export const crosses = (points: { x: number; y: number }[]): string =>
   points.map(({ x, y }) => `M${at(x - 3)} ${at(y - 3)}l6 6m0-6l-6 6`).join("");
+
+export const diamonds = (points: { x: number; y: number }[]): string =>
+  points.map(({ x, y }) => `M${at(x)} ${at(y - 6)}l6 6l-6 6l-6-6z`).join("");
 
 /** A line with steps: at each point straight up or down to it, then on to the right until `end`. */
 export function stairs(points: { x: number; y: number }[], end: number): string {
@@ -151,6 +155,29 @@ export function isAllowed(trial: Trial, knobs: Knob[]): boolean {
 /** What a trial chose, knob by knob. */
 export function chosen(trial: Trial, knobs: Knob[]): string[] {
   return knobs.map((knob, i) => knob.values[trial.values[i] ?? -1] ?? "other");
+}
+
+/** Names side by side, `gap` pixels apart, on as many lines as they need (three at most); what does not fit then is cut. */
+export function staggered(names: string[], gap: number, letter: number): { text: string; line: number }[] {
+  const longest = Math.max(...names.map((n) => n.length)) * letter + 10;
+  const lines = Math.max(1, Math.min(3, Math.ceil(longest / gap)));
+  const most = Math.max(1, Math.floor((lines * gap - 10) / letter));
+  return names.map((name, i) => ({ text: name.length > most ? `${name.slice(0, most - 1)}…` : name, line: i % lines }));
+}
+
+/** How wide each of `n` cells is in so many pixels, and whether a time fits into it. */
+export function fitting(width: number, n: number): { cell: number; text: boolean } {
+  const cell = Math.max(11, Math.min(96, Math.floor(width / Math.max(1, n))));
+  return { cell, text: cell >= 56 };
+}
+
+/** Names as short as they stay different: without ": factor", and without "C." where all begin so. */
+export function shortNames(labels: string[]): string[] {
+  const stage = labels[0]?.split(".")[0];
+  const same = labels.every((l) => l.startsWith(`${stage}.`));
+  const bare = labels.map((l) => (same ? l.slice(stage!.length + 1) : l));
+  const plain = bare.map((l) => l.split(":")[0]!);
+  return plain.map((l, i) => (plain.indexOf(l) === plain.lastIndexOf(l) ? l : bare[i]!));
 }
 
 /** "i factor 16 · j factor 32" */

@@ -4,13 +4,20 @@ import { signal, type Signal } from "../view/signals";
 import type { Store } from "../view/store";
 import { equal } from "../view/ui/values";
 import { milestones } from "./milestones";
-import type { Asked, Trial, TuneState, Update } from "./payload";
+import type { Asked, Knob, Trial, TuneState, Update } from "./payload";
 
 const SOON = 250; // ms between two questions while trials are measured
 const IDLE = 2000;
 const GOING = new Set<TuneState["state"]>(["connecting", "running", "finishing", "stopping"]);
 
 export const isGoing = (state: TuneState | null): boolean => !!state && GOING.has(state.state);
+
+/** Why the last value of a knob cannot be taken out. */
+export const LAST = "one value stays, or there is no schedule to search. Put another one in first.";
+
+/** With the place where it was without, in order. */
+export const toggled = (on: number[], place: number): number[] =>
+  on.includes(place) ? on.filter((i) => i !== place) : [...on, place].sort((a, b) => a - b);
 
 /** Where a refusal is shown. */
 export type Place = "knobs" | "head" | "board" | "heat";
@@ -30,6 +37,9 @@ export interface Session {
   tell(what: Asked["what"], values: Asked["values"], where: Place): Promise<boolean>;
   /** The values of a knob that the search may use: shown at once. */
   allow(knob: string, on: number[]): Promise<boolean>;
+  /** Takes a value out of those, or in. The last one stays: `kept` is its knob, so that this is said there. */
+  toggle(knob: Knob, place: number): void;
+  kept: Signal<string>;
   look(trial: Trial | null): Promise<void>;
   adopt(trial: Trial): Promise<void>;
   stop(): void;
@@ -102,7 +112,15 @@ export function makeSession(store: Store): Session {
       void poll();
       return ok;
     },
+    kept: signal(""),
+    toggle(knob, place) {
+      const on = toggled(knob.on, place);
+      if (on.length) return void session.allow(knob.id, on);
+      session.kept.value = knob.id;
+      store.said.value = `${knob.label}: ${LAST}`;
+    },
     async allow(knob, on) {
+      session.kept.value = "";
       const state = session.state.value!;
       const knobs = state.knobs.map((k) => (k.id === knob ? { ...k, on } : k));
       session.state.value = { ...state, knobs };

@@ -102,7 +102,7 @@ def test_what_is_opened_is_a_knob_with_its_value_of_now(lab):
     now = state(lab)
     first, mark = now["knobs"]
     assert first == {"id": "e1.factor", "label": "split i: factor", "values": ["1", "2", "4", "8", "16"],
-                     "on": [0, 1, 2, 3, 4], "current": 2, "kind": "number"}  # fmt: skip
+                     "on": [0, 1, 2, 3, 4], "current": 2, "kind": "number", "help": ""}  # fmt: skip
     assert mark["values"] == ["yes", "no"] and mark["current"] == 0 and mark["kind"] == "word"
     assert now["state"] == "ready" and now["size"].startswith("10 combinations")
     lab.document.edit("e1", {"factor": 8})
@@ -324,6 +324,7 @@ def test_the_generic_space_starts_from_the_expression_and_is_adopted_as_a_branch
     told(lab, "source", source="generic")
     now = state(lab)
     assert now["source"] == "generic" and "C.i" in [k["id"] for k in now["knobs"]]
+    assert all(k["help"] for k in now["knobs"])
     assert any("not in it" in note for note in now["notes"])
     lab.tune.start(trials=5).wait(60)
     before, record = lab.code, lab.tune.result.best

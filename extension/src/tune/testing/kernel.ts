@@ -5,7 +5,7 @@ import type { Asked, Heat, Knob, Trial, TuneState, Update } from "../payload";
 const POWERS = ["1", "2", "4", "8", "16", "32", "64", "128"];
 
 export const knob = (id: string, label: string, more: Partial<Knob> = {}): Knob => ({
-  id, label, values: POWERS, on: POWERS.map((_, i) => i), current: 4, kind: "number", ...more,
+  id, label, values: POWERS, on: POWERS.map((_, i) => i), current: 4, kind: "number", help: "", ...more,
 });
 
 export const KNOBS: Knob[] = [
@@ -14,6 +14,16 @@ export const KNOBS: Knob[] = [
   knob("e2.f", "split k: factor", { values: ["2", "4", "8", "16", "32", "64"], on: [0, 1, 2, 3, 4, 5], current: 1 }),
   knob("e5.u", "unroll", { values: ["no", "yes"], on: [0, 1], current: 0, kind: "word" }),
 ];
+
+const splits = ["1", "2", "4", "8", "16", "32", "64"].flatMap((a) => ["1", "2", "4", "8", "16", "32", "64"].map((b) => `${b} x ${a}`));
+const word = (name: string, values: string[]) => knob(`C.${name}`, `C.${name}`, { values, on: values.map((_, i) => i), current: -1, kind: "word", help: `what ${name} means` });
+
+/** Of a whole expression. */
+export const WHOLE: Knob[] = [
+  word("i", splits), word("j", splits), word("k", ["1", "2", "4", "8", "16", "32", "64"]),
+  word("order", ["S0 S1 R0 R1 S2", "S0 R0 S1 R1 S2", "S0 S1 R0 S2 R1", "S0 R0 R1 S1 S2"]), word("cache", ["0", "1"]),
+  word("parallel", ["0", "1", "2"]), word("swap", ["0", "1"]), word("unroll", ["0", "8", "64"]), word("vectorize", ["1", "0"]),
+]; // prettier-ignore
 
 export function tuneState(over: Partial<TuneState> = {}): TuneState {
   return {
@@ -69,6 +79,8 @@ export interface FakeTuner {
   answer(request: Request): unknown;
   /** Measures so many more. */
   measure(count: number): void;
+  /** The five fastest were timed again, and took longer. */
+  finish(): void;
   /** Refuses the next request of this kind. */
   refuse(what: Asked["what"], card: Card): void;
 }
@@ -113,6 +125,11 @@ export function fakeTuner(over: Partial<TuneState> = {}): FakeTuner {
       const from = tuner.trials.length;
       tuner.trials = [...tuner.trials, ...Array.from({ length: count }, (_, i) => trial(from + i + 1, tuner.state.knobs))];
       change(summary(tuner));
+    },
+    finish() {
+      const fast = tuner.trials.filter((t) => t.seconds).sort((a, b) => a.seconds! - b.seconds!).slice(0, 5); // prettier-ignore
+      const retimed = fast.map(({ index, seconds }, i) => ({ index, seconds: seconds! * (1.2 + 0.3 * i) }));
+      change({ state: "done", retimed, best: retimed[0]?.seconds ?? null });
     },
     refuse: (what, card) => void refusals.set(what, card),
   };

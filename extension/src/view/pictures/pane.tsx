@@ -211,7 +211,7 @@ function Looked({ params, done, id, onLook }: LookedProps) {
     if (done) setTyped({});
   }, [done, params]);
   return (
-    <div class="tvl-picked" role="group" aria-label="What to look at">
+    <div class="tvl-pickers" role="group" aria-label="What to look at">
       {params.map((param) => (
         <ParamField
           key={param.name}
