@@ -34,7 +34,7 @@ from ..lowering.obligations import of_bounds
 from ..schedule.state import State
 from ..schedule.trace import Trace, operations
 from ..target.base import Target
-from . import generic_gpu
+from . import generic_gpu, packing
 from .dispatch import get_config
 from .flop import compute_flop
 from .pieces import CODE, Piece, plan
@@ -106,9 +106,13 @@ class Generic:
         made = generic_gpu.Builder(cfg, s) if self.gpu else Builder(cfg, s, pieces)
         for p in reversed(pieces):
             made.build(p)
-        found = of_bounds(Bounds(normalise(s.state)))
+        bounds = Bounds(normalise(s.state))
+        found = of_bounds(bounds)
         if found:
             raise found[0]
+        for p in pieces:
+            for copy in p.copies:
+                packing.check(bounds, p.op, s.state.stage_of(copy))
         return s, list(self.tensors)
 
 
@@ -126,6 +130,8 @@ def define(cfg: Any, p: Piece) -> None:
     if p.folds:
         cfg.define_knob(f"{p.name}.order", list(ORDERS))
         cfg.define_knob(f"{p.name}.cache", [0, 1])
+    for name in p.reread:
+        cfg.define_knob(f"{p.name}.pack.{name}", list(packing.AT))
     cfg.define_knob(f"{p.name}.parallel", list(range(min(len(p.op.axis), 3) + 1)))
     if p.inline:
         return
@@ -194,6 +200,21 @@ class Builder:
             return
         self.s[p.op].compute_at(self.s[_stage_of_loop(self.s.state, axis)], axis)
         self.inner(p, p.op, p.op)
+        self.pack(p, p.op)
+
+    def pack(self, p: Piece, core: Operation) -> None:
+        """Copies of what its sum reads, where chosen, at the loop chosen or the next one further out that there is."""
+        tiles = {a: lengths_of(constant(a.extent) or 0, self.size(p, a))[-1] for a in p.op.axis}
+        for name, t in p.reread.items():
+            place = self.chosen(p, f"pack.{name}")
+            if not place:
+                continue
+            copy = packing.pack(self.s, p.op, t, core, tiles)
+            p.copies.append(copy.op.output(0))
+            first = (p.home or p).loops.get("first")
+            axis = {"first": first, "block": p.loops.get("block", first)}.get(place)
+            if axis is not None:
+                copy.compute_at(self.s[_stage_of_loop(self.s.state, axis)], axis)
 
     def loop_for(self, p: Piece) -> IterVar | None:
         """The loop at its place, or the next one further out that there is."""
@@ -254,6 +275,7 @@ class Builder:
         if core is not None:
             self.s[core].compute_at(stage, p.loops["inner"])
             self.inner(p, p.op, core)
+        self.pack(p, core or p.op)
 
     def tiled(self, p: Piece) -> bool:
         """Does any loop run around the innermost tile?"""

@@ -10,6 +10,7 @@ from ..core.node import IterVar, Load
 from ..core.walk import constant, walk
 from ..expr.tensor import ComputeOp, Operation, Tensor
 from ..schedule.state import PLAIN, Stage, State
+from .packing import reread
 
 CODE = 1024  # innermost iterations that are written out or kept in registers, at most
 
@@ -28,10 +29,12 @@ class Piece:
     levels: int
     readers: list[Operation]
     always: bool = False
+    reread: dict[str, Tensor] = field(default_factory=dict)  # what its sum reads again and again, see packing.py
     # what a configuration makes of it
     loops: dict[str, IterVar] = field(default_factory=dict)  # a place -> the loop
     home: Piece | None = None  # the stage whose loops run it
     place: str = "root"
+    copies: list[Tensor] = field(default_factory=list)  # of what it reads
 
     @property
     def folds(self) -> bool:
@@ -57,6 +60,9 @@ def plan(state: State, tensors: Sequence[Tensor]) -> list[Piece]:
         read_by = [r.op for r in readers]
         always = inline and _read_once(op, read_by)
         pieces.append(Piece(op, name, not known, inline, 3 if deep and not inline else 2, read_by, always))
+    placed = {p.op for p in pieces if not p.kept}  # at a loop of their reader's by themselves, if so chosen
+    for p in pieces:
+        p.reread = {name: t for name, t in reread(p.op).items() if t.op not in placed}
     return pieces
 
 

@@ -7,6 +7,7 @@ import pytest
 from tests.expressions import CASES, differing
 from tests.refusal import refused
 from tvmlab import te, tune
+from tvmlab.tune import packing
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -76,6 +77,56 @@ def test_a_task_travels():
     number = task.space.range_length // 3
     code = [t.instantiate(t.space.get(number))[0].to_code() for t in (task, again)]
     assert code[0] == code[1]
+
+
+def test_a_copy_is_a_choice_for_what_a_sum_reads_again_and_again(monkeypatch):
+    monkeypatch.setattr(packing, "CACHED", 0)
+    shapes = {"X": (4, 9, 9), "W": (8, 4, 2, 2), "V": (8,)}
+    X, W, V = (te.placeholder(shape, name=name) for name, shape in shapes.items())
+    P = te.compute((4, 10, 10), lambda c, y, x: te.if_then_else(y < 9, X[c, y, te.min(x, 8)], 0.0), name="P")
+    c, r, q = (te.reduce_axis((0, n), name=name) for n, name in ((4, "c"), (2, "r"), (2, "q")))
+    C = te.compute((8, 9, 9), lambda f, y, x: te.sum(P[c, y + r, x + q] * W[f, c, r, q], axis=[c, r, q]), name="C")
+    Y = te.compute((8, 9, 9), lambda f, y, x: C[f, y, x] + V[f], name="Y")
+    k, g = te.reduce_axis((0, 4), name="k"), te.reduce_axis((0, 9), name="g")
+    G = te.compute((9, 9), lambda i, j: te.sum(X[k, i, g] * X[k, j, g], axis=[k, g]), name="G")
+    S = te.compute((4, 9), lambda i, j: te.sum(X[i, j, g], axis=g), name="S")
+    tasks = [tune.Task.of(made, args, "llvm") for made, args in ((Y, [X, W, V, Y]), (G, [X, G]), (S, [X, S]))]
+    offered = [[name for name in t.space.names if ".pack." in name] for t in tasks]
+    assert offered == [["C.pack.W"], [], []]  # P has a place; two reads of X; none is read twice
+
+
+def test_what_a_cache_holds_is_not_copied():
+    names = [[n for n in tune.Task.of(args[-1], args, "llvm").space.names if ".pack." in n]
+             for args in (declare(64, 64, 128), declare(64, 65, 128))]  # fmt: skip
+    assert names == [[], ["C.pack.B"]]
+
+
+def test_copies_in_panels(golden):
+    args = declare(90, 100, 110)
+    task = tune.Task.of(args[-1], args, "llvm")
+    tiles = {"i": [-1, 2, 4], "j": [-1, 1, 16], "k": [-1, 16], "pack.A": "root"}
+    made = [task.instantiate(point(task, **tiles, **more))[0].to_code()
+            for more in ({"pack.B": "first", "cache": 1, "swap": 1}, {"pack.B": "block", "order": "S0 R0 S1 R1 S2"})]
+    assert "\n".join(made) == golden
+
+
+@pytest.mark.parametrize("name", ["matmul of odd sizes", "matmul, bias, tanh"])
+def test_points_with_copies_compute_the_same(name, monkeypatch):
+    monkeypatch.setattr(packing, "CACHED", 0)
+    monkeypatch.setattr(packing, "OFTEN", 0)
+    right, why = differing(name, "interp", 8, seed=3)
+    assert right >= 3, why
+
+
+def test_copies_that_bring_nothing(monkeypatch):
+    args = declare(128, 128, 128)
+    task = tune.Task.of(args[-1], args, "llvm")
+    why = lambda **values: refused(ValueError, lambda: task.instantiate(point(task, **values)))
+    assert why(**{"pack.B": "root"}) == "a copy of B for C brings nothing: no index of it is tiled"
+    first = {"j": [-1, 1, 16], "pack.B": "first"}
+    assert why(**first) == "what is copied to B.global is read 1.0 times, which is not worth it"
+    monkeypatch.setattr(packing, "LARGEST", 4096)
+    assert why(**first, swap=1) == "B.global in a loop of C is large: 8192 of 4096 bytes"
 
 
 def test_what_cannot_be():

@@ -1,0 +1,103 @@
+"""Copies of what a sum reads again and again, in the order in which its innermost tile reads them.
+
+    B[k, j], j in tiles of 16  ->  panels [j//16, k, j%16], made once, or at a loop of the sum's for what runs inside it
+
+The elements that a tile needs lie together then: its reads go through memory in order, and need few pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+from ..core.affine import Lin
+from ..core.dtype import nbytes
+from ..core.error import ScheduleError
+from ..core.node import IterVar, Load, Var
+from ..core.walk import constant, variables, walk
+from ..expr.tensor import ComputeOp, Operation, Tensor
+from ..lowering.bounds import Bounds
+from ..schedule.state import Stage
+
+AT = ("", "root", "first", "block")  # no copy; of all of it; at the loop S0's first, at R0's last
+CACHED = 32 << 10  # bytes of an input that stays in a first cache as it is: no copy is offered
+LARGEST = 4 << 20  # bytes of a copy inside a loop
+OFTEN = 4  # reads of an element that was copied, on average, at least
+TEXT = 16  # elements that are copied one after the other in the text, at most
+
+
+def reread(op: ComputeOp) -> dict[str, Tensor]:
+    """By a name for each: the inputs that a sum reads at one place, again for other results, and that have tiles."""
+    found: dict[str, Tensor] = {}
+    for t in dict.fromkeys(op.inputs if op.reduce_axis else ()):
+        load = _load(op, t)
+        if load is None or not all((constant(n) or 0) > 0 for n in (*t.shape, *(a.extent for a in _all(op)))):
+            continue
+        if prod(constant(n) or 1 for n in t.shape) * nbytes(t.dtype) <= CACHED:
+            continue
+        used = {v for i in load.indices for v in variables(i)}
+        again = any(constant(a.extent) != 1 and a.var not in used for a in op.axis)
+        if again and any(a.var in used for a in op.reduce_axis) and any(a is not None for a in _tiled(op, load)):
+            names = [name.partition("#")[0] for name in found]
+            found[t.name if t.name not in names else f"{t.name}#{names.count(t.name) + 1}"] = t
+    return found
+
+
+def _all(op: ComputeOp) -> tuple[IterVar, ...]:
+    return (*op.axis, *op.reduce_axis)
+
+
+def _load(op: ComputeOp, t: Tensor) -> Load | None:
+    """Where it is read, if at one place only. The results of one reduction share their expression."""
+    loads = [x for b in op.body[:1] for x in walk(b) if isinstance(x, Load) and x.buffer is t]
+    return loads[0] if len(loads) == 1 else None
+
+
+def _tiled(op: ComputeOp, load: Load) -> list[IterVar | None]:
+    """For each dimension the axis of the result that it is indexed by, and nothing else."""
+    axes = {a.var: a for a in op.axis}
+    return [axes.get(i) if isinstance(i, Var) else None for i in load.indices]
+
+
+def pack(s: Any, op: ComputeOp, t: Tensor, reader: Operation, tiles: Mapping[IterVar, int]) -> Any:
+    """The stage of a copy for `reader`, which makes the sums of `op`. `tiles`: lengths, by axis of the result."""
+    load = _load(op, t)
+    assert load is not None
+    own = _tiled(op, load)
+    sizes = [1 if a is None else tiles[a] for a in own]
+    if max(sizes) == 1:
+        raise ScheduleError("generic-copy", f"a copy of {t.name} for {op.name} brings nothing: no index of it is tiled")
+
+    def layout(*at: Any) -> list[Any]:
+        panels = [x // n if n > 1 else x for x, n, a in zip(at, sizes, own, strict=True) if a is not None]
+        rest = [x for x, a in zip(at, own, strict=True) if a is None]
+        return [*panels, *rest, *(x % n for x, n in zip(at, sizes, strict=True) if n > 1)]
+
+    stage = s[s.cache_read(t, "global", [reader])]
+    *_, last = stage.transform_layout(layout)
+    if sizes[-1] > 1:
+        stage.vectorize(last)  # they lie together in the original too
+    elif [n for n in sizes if n > 1][-1] <= TEXT:
+        stage.unroll(last)
+    return stage
+
+
+def check(bounds: Bounds, op: ComputeOp, copy: Stage) -> None:
+    """Is the copy for `op` small enough for its place, and read often enough? Told by the lengths of the loops."""
+    d = bounds.of[copy.index]
+    size = prod(_length(d.sizes[a]) for a in copy.op.axis)
+    outer = [(s, a) for s, a in d.path if s is not copy]
+    memory = size * nbytes(copy.op.output(0).dtype)
+    if outer and memory > LARGEST:
+        raise ScheduleError("generic-copy", f"{copy.name} in a loop of {op.name} is large: {memory} of {LARGEST} bytes")
+    copied = size * prod(_length(bounds.of[s.index].sizes[a]) for s, a in outer)
+    often = prod(constant(a.extent) or 1 for a in _all(op)) / copied
+    if often < OFTEN:
+        raise ScheduleError(
+            "generic-copy", f"what is copied to {copy.name} is read {often:.1f} times, which is not worth it"
+        )
+
+
+def _length(n: Lin) -> int:
+    return 1 if n.terms else n.const
