@@ -9,6 +9,7 @@ Each stage that nobody has scheduled yet gets its choices, named by the stage: `
             C[i, j] += ...
 
 The stages are placed from the outputs backwards: at the root, inside a loop of the stage that reads them, or inlined.
+What a sum reads again and again may be copied first, into panels (packing.py): `C.pack.B`.
 An order of stages that cannot be is an InstantiationError that says why. What a person has scheduled stays as it is.
 The spaces for GPUs are in generic_gpu.py.
 """

@@ -81,18 +81,19 @@ def test_a_task_travels():
 
 def test_a_copy_is_a_choice_for_what_a_sum_reads_again_and_again(monkeypatch):
     monkeypatch.setattr(packing, "CACHED", 0)
-    shapes = {"X": (4, 9, 9), "W": (8, 4, 2, 2), "V": (8,)}
-    X, W, V = (te.placeholder(shape, name=name) for name, shape in shapes.items())
-    P = te.compute((4, 10, 10), lambda c, y, x: te.if_then_else(y < 9, X[c, y, te.min(x, 8)], 0.0), name="P")
-    c, r, q = (te.reduce_axis((0, n), name=name) for n, name in ((4, "c"), (2, "r"), (2, "q")))
-    C = te.compute((8, 9, 9), lambda f, y, x: te.sum(P[c, y + r, x + q] * W[f, c, r, q], axis=[c, r, q]), name="C")
-    Y = te.compute((8, 9, 9), lambda f, y, x: C[f, y, x] + V[f], name="Y")
-    k, g = te.reduce_axis((0, 4), name="k"), te.reduce_axis((0, 9), name="g")
+    shapes = {"X": (4, 9, 9), "W": (8, 4, 2, 2), "V": (8,), "E": (9, 5)}
+    X, W, V, E = (te.placeholder(shape, name=name) for name, shape in shapes.items())
+    c, r, q, k, g = (te.reduce_axis((0, n), name=name) for name, n in zip("crqkg", (4, 2, 2, 4, 9), strict=True))
+    C = te.compute((8, 8, 8), lambda f, y, x: te.sum(X[c, y + r, x + q] * W[f, c, r, q], axis=[c, r, q]), name="C")
+    Y = te.compute((8, 8, 8), lambda f, y, x: C[f, y, x] + V[f], name="Y")
+    T = te.compute((4, 9), lambda i, j: X[i, j, 0] * 2.0, name="T")
+    M = te.compute((4, 5), lambda i, j: te.sum(T[i, g] * E[g, j], axis=g), name="M")
     G = te.compute((9, 9), lambda i, j: te.sum(X[k, i, g] * X[k, j, g], axis=[k, g]), name="G")
     S = te.compute((4, 9), lambda i, j: te.sum(X[i, j, g], axis=g), name="S")
-    tasks = [tune.Task.of(made, args, "llvm") for made, args in ((Y, [X, W, V, Y]), (G, [X, G]), (S, [X, S]))]
-    offered = [[name for name in t.space.names if ".pack." in name] for t in tasks]
-    assert offered == [["C.pack.W"], [], []]  # P has a place; two reads of X; none is read twice
+    cases = [(Y, [X, W, V, Y]), (M, [X, E, M]), (M, [X, E, T, M]), (G, [X, G]), (S, [X, S])]
+    offered = [[n for n in tune.Task.of(made, args, "llvm").space.names if ".pack." in n] for made, args in cases]
+    # X of C has no tile, T a place of its own unless it is an argument; G reads X at two places, S once
+    assert offered == [["C.pack.W"], ["M.pack.E"], ["M.pack.T", "M.pack.E"], [], []]
 
 
 def test_what_a_cache_holds_is_not_copied():
