@@ -1,7 +1,7 @@
 """The fastest few of a session timed again, in turns: on a busy machine a first time that stands out may be luck.
 
     few = contested(records, most=5, drift=0.1)         those that may be the best
-    rounds(few, again)                                  their times of now, a record of the kind `retimed` for each
+    settled(records, few, again, most=5)                their times of now, a record of the kind `retimed` for each
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ import numpy as np
 
 from ..core.units import duration
 from .measure import AGAIN, Measured
-from .records import Record, contenders, fastest
+from .ranking import ranked
+from .records import Record, fastest
 
 CLOSE = 0.02  # of the best: not told apart
 LUCK = 1.0  # part by which the best's first time may be too short, or more where the machine has drifted more
-SECONDS = 2.0  # in all, about
+SECONDS = 2.0  # in all, about; as long again where the best turns out slower than others were at first
 FEWEST, ROUNDS = 2, 8
 LEAST = 2e-3  # seconds that the times of one candidate take in a round, whatever it is
 
@@ -30,14 +31,47 @@ def contested(records: Sequence[Record], most: int, drift: float = 0.0) -> list[
 
     `drift`: the part by which times of the same candidate have changed. As many as can be timed again in `SECONDS`.
     """
-    good = sorted((r for r in contenders(records) if r.alone and r.seconds), key=lambda r: r.seconds or 0.0)
-    if not good:
+    placed = [p for p in ranked(records) if p.record.alone and p.record.seconds]
+    if not placed:
         return []
-    limit = float(np.percentile(good[0].times, 75)) * (1 + max(LUCK, drift))
-    near = [r for r in good if np.percentile(r.times, 25) <= limit][:most]
-    takes = np.cumsum([_takes(r) for r in near])
-    near = near[: int(np.searchsorted(takes, SECONDS, "right"))]
+    best = next((p for p in placed if p.sure), placed[0]).record
+    limit = float(np.percentile(best.times, 75)) * (1 + max(LUCK, drift))
+    near = _by_time([p.record for p in placed if np.percentile(p.record.times, 25) <= limit])
+    near = _affordable(near[:most], SECONDS)
     return near if len(near) > 1 else []
+
+
+def settled(records: Sequence[Record], few: Sequence[Record], again: Again, most: int) -> list[Record]:
+    """Their times of now, as `rounds` has them; then of those that were faster than the best of these is now.
+
+    At most `most` at a time, until there are none or the time is up.
+    """
+    found: list[Record] = []
+    deadline = time.monotonic() + 2 * SECONDS
+    while few:
+        more = rounds(few, again, min(SECONDS, max(0.0, deadline - time.monotonic())))
+        found += more
+        few = _faster(records, found)[:most] if more else []
+        few = _affordable(few, deadline - time.monotonic())
+    return found
+
+
+def _faster(records: Sequence[Record], found: Sequence[Record]) -> list[Record]:
+    """Those that were faster than the best of these is now, and are none of them."""
+    least = min((r.seconds for r in found if r.seconds is not None), default=float("inf"))
+    known = {r.index for r in found}
+    placed = [p.record for p in ranked(records) if p.record.alone and p.record.seconds]
+    return _by_time([r for r in placed if (r.seconds or 0.0) < least and r.index not in known])
+
+
+def _by_time(records: Sequence[Record]) -> list[Record]:
+    return sorted(records, key=lambda r: r.seconds or 0.0)
+
+
+def _affordable(few: Sequence[Record], seconds: float) -> list[Record]:
+    """As many of the first as can be timed again in that time."""
+    takes = np.cumsum([_takes(r) for r in few])
+    return list(few[: int(np.searchsorted(takes, seconds, "right"))])
 
 
 def _takes(r: Record) -> float:
@@ -46,7 +80,7 @@ def _takes(r: Record) -> float:
     return r.compile + r.seconds + FEWEST * max(LEAST, (AGAIN + 1) * r.seconds)
 
 
-def rounds(few: Sequence[Record], again: Again) -> list[Record]:
+def rounds(few: Sequence[Record], again: Again, seconds: float = SECONDS) -> list[Record]:
     """Each timed in each round, a round in the reverse order of the one before; [] if that was broken off.
 
     One that fails now is left out of the rounds after, and fails.
@@ -65,7 +99,7 @@ def rounds(few: Sequence[Record], again: Again) -> list[Record]:
             times[r.index] += found.times
             who[r.index] = found.worker
         order = [r for r in reversed(order) if r.index not in failed]
-        if time.monotonic() - start > SECONDS * (done + 1) / (done + 2):  # another round would take it beyond
+        if time.monotonic() - start > seconds * (done + 1) / (done + 2):  # another round would take it beyond
             break
     return [_record(replace(r, worker=who[r.index]), times[r.index], failed.get(r.index)) for r in few]
 

@@ -274,21 +274,21 @@ def standing(records: Iterable[Record]) -> list[tuple[Record, Record | None]]:
     last: dict[Any, float] = {}
     for r in records:
         if r.kind == "retimed":
-            last[_source(r)] = max(r.at, last.get(_source(r), r.at))
+            last[comparable(r)] = max(r.at, last.get(comparable(r), r.at))
     trials = [r for r in records if r.kind == "trial"]
     if not last:
         return [(r, r) for r in trials]
-    again = {(_source(r), r.index): r for r in records if r.kind == "retimed" and r.at == last[_source(r)]}
+    again = {(comparable(r), r.index): r for r in records if r.kind == "retimed" and r.at == last[comparable(r)]}
     found: list[tuple[Record, Record | None]] = []
     for r in trials:
-        source = _source(r)
-        later = again.get((source, r.index))
-        since = r.at > last.get(source, -1.0)
+        own = comparable(r)
+        later = again.get((own, r.index))
+        since = r.at > last.get(own, -1.0)
         found.append((r, replace(later, kind="trial") if later is not None else r if since else None))
     return found
 
 
-def _source(r: Record) -> tuple[Any, ...]:
+def comparable(r: Record) -> tuple[Any, ...]:
     """The same for records whose times may be compared."""
     return r.task, str(r.args), r.target, r.space, r.threads, r.machine
 
@@ -381,8 +381,8 @@ def export_autotvm(source: Any, path: str | os.PathLike[str], version: float = 0
     least: dict[Any, float] = {}
     for _, r in pairs:
         if r is not None and r.seconds is not None:
-            least[_source(r)] = min(r.seconds, least.get(_source(r), r.seconds))
-    slower = lambda r: r.seconds is None or r.seconds >= least.get(_source(r), 0.0)
+            least[comparable(r)] = min(r.seconds, least.get(comparable(r), r.seconds))
+    slower = lambda r: r.seconds is None or r.seconds >= least.get(comparable(r), 0.0)
     kept = [counts or r for r, counts in pairs if counts is not None or slower(r)]
     lines = [autolog.encode(asdict(r), r.seconds, version) for r in kept]
     Path(path).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

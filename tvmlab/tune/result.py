@@ -12,7 +12,8 @@ from ..core.hooks import Shown
 from ..core.units import duration
 from . import finish
 from .finish import CLOSE
-from .records import Log, Record, config_of, contenders, standing
+from .ranking import Placed, ranked, unsettled
+from .records import Log, Record, config_of, contenders
 from .watch import Drawn
 
 DRIFTS = 0.1  # part by which the same candidate's time changes, from which on it is said
@@ -97,17 +98,18 @@ class Result(Drawn, Shown):
         return [*self.records, *self.retimed]
 
     @property
+    def ranked(self) -> list[Placed]:
+        """`trials`, each with what is to be said of its time."""
+        return ranked(self.history)
+
+    @property
     def trials(self) -> list[Record]:
         """Those that were measured, the fastest first, then those that failed.
 
-        Those that were timed again have their times of then. What was not comes after the best of them, however short
-        its first time was.
+        Those that were timed again have their times of then. What was faster at first than the best is, and was not
+        timed again, comes after the best.
         """
-        found = [(c or r, c is None) for r, c in standing(self.history) if r.outcome != "instantiation"]
-        least = min((r.seconds for r, first in found if not first and r.alone and r.seconds), default=0.0)
-        time = lambda r, first: max(r.seconds or 0.0, least) if first else r.seconds or 0.0
-        found.sort(key=lambda x: (x[0].seconds is None, not x[0].alone, time(*x), x[1], x[0].seconds or 0.0))
-        return [r for r, _ in found]
+        return [p.record for p in self.ranked]
 
     @property
     def best(self) -> Record | None:
@@ -136,9 +138,9 @@ class Result(Drawn, Shown):
         whole = isinstance(n, int) and not isinstance(n, bool)
         if n is not None and not (whole and n >= 0):
             raise CallError("amount", f"n must be how many rows to show, or None for all, not {n!r}")
-        trials = self.trials
-        shown = trials[:n]
-        return Table(shown, len(trials) - len(shown))
+        placed = self.ranked
+        shown = placed[:n]
+        return Table([p.record for p in shown], len(placed) - len(shown), [p.said for p in shown])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Add all records to a file."""
@@ -158,7 +160,9 @@ class Result(Drawn, Shown):
         also = f"; {close} more within {CLOSE:.0%}" if close else ""
         again = finish.verdict(self.records, self.retimed)
         decided = f"; {again}" if again is not None and again.of(best) else ""
-        return f"best {duration(best.seconds or 0)}{speed(best)}{spread(best)}, point {best.index}{also}{decided}"
+        more = unsettled(self.ranked)
+        left = f"; {more} faster at first, not timed again" if more else ""
+        return f"best {duration(best.seconds or 0)}{speed(best)}{spread(best)}, point {best.index}{also}{decided}{left}"
 
     def __repr__(self) -> str:
         lines = [f"{self.task.name}{tuple(self.task.args)} for {self.target}: {self.summary}"]
@@ -171,11 +175,18 @@ class Result(Drawn, Shown):
 
 
 class Table(list[Record], Shown):
-    """Trials, printed as a table. `left`: how many more there are."""
+    """Trials, printed as a table. `left`: how many more there are. `said`: of the time of each."""
 
-    def __init__(self, trials: Iterable[Record] = (), left: int = 0) -> None:
+    def __init__(self, trials: Iterable[Record] = (), left: int = 0, said: Sequence[str] = ()) -> None:
         super().__init__(trials)
         self.left = left
+        self._said = list(said)
+
+    @property
+    def remarks(self) -> list[str]:
+        """Of each: whose time it is that is shown, and the reason."""
+        said = self._said if len(self._said) == len(self) else [""] * len(self)
+        return ["; ".join(filter(None, (about, r.reason))) for about, r in zip(said, self, strict=True)]
 
     @property
     def more(self) -> str:
@@ -188,7 +199,8 @@ class Table(list[Record], Shown):
         knobs = [str(k[0]) for k in self[0].config]
         who = ["worker"] if any(r.worker for r in self) else []
         rows = [("", "time", "spread", "GFLOP/s", "point", *knobs, *who, "")]
-        rows += [_row(n, r, len(knobs), bool(who)) for n, r in enumerate(self, 1)]
+        numbered = enumerate(zip(self, self.remarks, strict=True), 1)
+        rows += [(*_row(n, r, len(knobs), bool(who)), remark) for n, (r, remark) in numbered]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         return "\n".join([*lines, self.more] if self.left else lines)
@@ -199,7 +211,7 @@ def _row(n: int, r: Record, knobs: int, who: bool) -> tuple[str, ...]:
     spread = f"{r.spread:.1%}" if r.alone and r.spread is not None and len(r.times) > 1 else ""
     speed = f"{r.score:.1f}" if r.flop and r.score else ""
     values = [str(k[2]).replace(" ", "") for k in r.config]
-    return (str(n), time, spread, speed, str(r.index), *(values + [""] * knobs)[:knobs], *[r.worker] * who, r.reason)
+    return (str(n), time, spread, speed, str(r.index), *(values + [""] * knobs)[:knobs], *[r.worker] * who)
 
 
 def speed(r: Record) -> str:

@@ -246,15 +246,16 @@ class Work:
     # ------------------------------------------------------------ the end
 
     def finish(self, most: int) -> None:
-        """The fastest few (`most`) timed again: all of it counts, or nothing does."""
+        """The fastest few timed again, `most` at a time: all of a time counts, or nothing of it does."""
         book = self.book
-        few = finish.contested([*book.records, *book.retimed], most, book.drift.change)
+        known = [*book.records, *book.retimed]
+        few = finish.contested(known, most, book.drift.change)
         if not few:
             return
         if self.gate.late:
             self.gate.late = False
             self.gate.renew()
-        book.timed_again(finish.rounds(few, self.again))
+        book.timed_again(finish.settled(known, few, self.again, most))
 
     def again(self, record: Record) -> Measured:
         """Time a trial's candidate once more."""

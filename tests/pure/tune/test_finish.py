@@ -285,3 +285,46 @@ def test_when_the_time_is_up_the_fastest_are_timed_again(monkeypatch):
 def test_none_are_timed_again_where_that_is_not_wanted():
     result = tune.run(matmul(), trials=12, search="grid", setup={"retime": 0})
     assert result.best.index == LUCKY and result.retimed == ()
+
+
+# ---------------------------------------------------------------- in what order they are shown
+
+
+def retimed(r, seconds, at=20.0):
+    return replace(r, kind="retimed", at=at, times=[seconds] * 3)
+
+
+def result_of(made, again):
+    return tune.Result(matmul(), "llvm", [replace(r, at=10.0) for r in made], retimed=again)
+
+
+def test_the_fastest_is_first_by_the_time_that_counts_and_what_may_be_luck_says_so():
+    made = [timed(k, t) for k, t in enumerate((1e-3, 0.9e-3, 3e-3, 1.5e-3, 0.5e-3))]
+    result = result_of(made, [retimed(made[0], 2e-3), retimed(made[4], 240e-3)])
+    shown = [(r.index, r.seconds) for r in result.trials]
+    assert shown == [(0, 2e-3), (1, 0.9e-3), (3, 1.5e-3), (2, 3e-3), (4, 240e-3)] and result.best.index == 0
+    rows = str(result.table()).splitlines()[1:]
+    assert rows[0].endswith("timed again: 1 ms at first") and rows[4].endswith("timed again: 500 µs at first")
+    assert all(r.endswith("first time only, not timed again") for r in rows[1:3]) and "first" not in rows[3]
+    assert "; 2 faster at first, not timed again" in result.summary
+
+
+def test_what_was_timed_again_earlier_keeps_that_time():
+    made = [timed(0, 1e-3), timed(1, 1.1e-3)]
+    again = [retimed(made[0], 2e-3), retimed(made[1], 2.5e-3, at=15.0)]
+    assert [(r.index, r.seconds) for r in result_of(made, again).trials] == [(0, 2e-3), (1, 2.5e-3)]
+    again[1] = retimed(made[1], 1.5e-3, at=15.0)
+    assert str(result_of(made, again).table()).endswith("timed again: 1.1 ms at first, not timed again with the best")
+
+
+def test_whoever_was_faster_than_what_the_best_takes_now_is_timed_again_too(monkeypatch):
+    monkeypatch.setattr(Lucky, "true", lambda self, i: 1e-3 + 1e-4 * i)
+    first = Lucky.measure
+    lucky = lambda self, c, *rest: replace(first(self, c, *rest), times=((0.01 if c.index < 4 else 0.3) * 1e-3,) * 3)
+    monkeypatch.setattr(Lucky, "measure", lucky)
+    result = tune.run(matmul(), trials=12, search="grid", setup={"retime": 3})
+    assert {r.index for r in result.retimed} == set(range(12)) and result.best.index == 0
+    assert len({r.at for r in result.retimed}) == 1 and "re-timed: of 12" in result.summary
+    monkeypatch.setattr(finish, "_affordable", lambda few, seconds: [r for r in few if r.index < 5])
+    result = tune.run(matmul(), trials=12, search="grid", setup={"retime": 3})
+    assert [r.index for r in result.trials[:2]] == [0, 5] and "7 faster at first, not timed again" in result.summary
