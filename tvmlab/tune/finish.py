@@ -20,6 +20,7 @@ from .records import Record, fastest
 CLOSE = 0.02  # of the best: not told apart
 LUCK = 1.0  # part by which the best's first time may be too short, or more where the machine has drifted more
 SECONDS = 2.0  # in all, about; as long again where the best turns out slower than others were at first
+UNLIKE = 0.25  # part by which a time is unlike the first one of the same candidate
 FEWEST, ROUNDS = 2, 8
 LEAST = 2e-3  # seconds that the times of one candidate take in a round, whatever it is
 
@@ -149,3 +150,14 @@ def verdict(records: Sequence[Record], retimed: Sequence[Record]) -> Verdict | N
         return None
     good = [r for r in few if r.seconds is not None]
     return Verdict(len(few), first, min(good, key=lambda r: r.seconds or 0.0, default=None))
+
+
+def unlike(records: Sequence[Record], retimed: Sequence[Record]) -> str:
+    """Of a re-timing: the one whose time was the most unlike its first one, where that could change the order."""
+    first = {r.index: r.seconds for r in records if r.kind == "trial" and r.seconds}
+    both = [(r, first[r.index], r.seconds) for r in retimed if r.seconds and first.get(r.index)]
+    apart = lambda x: max(x[1] / x[2], x[2] / x[1])
+    if not both or apart(worst := max(both, key=apart)) <= 1 + UNLIKE:
+        return ""
+    r, before, now = worst
+    return f"a first time may be luck here: point {r.index} took {duration(before)} at first, {duration(now)} re-timed"

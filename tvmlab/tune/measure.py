@@ -38,8 +38,8 @@ class Setup:
     median, or after `enough` seconds. `min_ms`: a repeat is as many runs as last so long. `compile_limit`, `run_limit`:
     seconds. `memory`: bytes a process may take. `flush`: each run finds its arguments in main memory. `slower`: what
     took so many times the best in its first run is not timed further. `jobs`: processes; 0 means as is usual.
-    `retime`: of how many of the fastest, at most, times are taken again at the end, and again of so many, where the best
-    turns out slower than others were at first; 0 is none.
+    `retime`: of how many of the fastest, at most, times are taken again at the end, and again of so many, where the
+    best turns out slower than others were at first; 0 is none.
     """
 
     target: str = "llvm"

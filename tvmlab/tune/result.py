@@ -18,6 +18,8 @@ from .watch import Drawn
 
 DRIFTS = 0.1  # part by which the same candidate's time changes, from which on it is said
 
+STEADY = "the machine is steady"
+
 
 @dataclass(frozen=True)
 class Drift:
@@ -38,7 +40,7 @@ class Drift:
         found = [self.record.seconds, *(t for _, t in self.times)]
         often = f"one candidate, timed {len(found)} times in between,"
         if self.change <= DRIFTS:
-            return f"the machine is steady: {often} took {_between(found)}"
+            return f"{STEADY}: {often} took {_between(found)}"
         slowest, fastest = (pick([(0, found[0]), *self.times], key=lambda x: x[1]) for pick in (max, min))
         moments = [f"{duration(t)} {f'after {n} trials' if n else 'at first'}" for n, t in sorted((slowest, fastest))]
         apart = f"candidates less than {self.change:.0%} apart may be in the wrong order"
@@ -52,7 +54,7 @@ def _between(found: Sequence[float]) -> str:
 
 @dataclass(frozen=True)
 class Progress:
-    """`left`: seconds to go, as far as can be said. `best`: seconds."""
+    """`left`: seconds to go, as far as can be said. `best`: seconds. `how`: it ended, where not by itself."""
 
     state: str
     done: int
@@ -61,6 +63,7 @@ class Progress:
     limit: float | None
     best: float | None
     discarded: int
+    how: str = ""
 
     @property
     def left(self) -> float | None:
@@ -70,10 +73,12 @@ class Progress:
         return min(guesses, default=None)
 
     def __str__(self) -> str:
-        of = "" if self.trials is None else f" of {self.trials}"
-        best = "" if self.best is None else f", best {duration(self.best)}"
-        left = "" if not self.left or self.state == "done" else f", {duration(self.left)} left"
-        return f"{self.state}: {self.done}{of} trials{best}{left}"
+        more = self.trials is not None and self.done > self.trials
+        of = "" if self.trials is None or more else f" of {self.trials}"
+        asked = f", {self.trials} asked for" if more else ""
+        best = "" if self.best is None else f"; best {duration(self.best)}"
+        left = "" if not self.left or self.state == "done" else f", about {duration(self.left)} to go"
+        return f"{self.how or self.state}: {self.done}{of} trials{asked}{left}{best}"
 
 
 @dataclass(frozen=True)
@@ -162,15 +167,29 @@ class Result(Drawn, Shown):
         decided = f"; {again}" if again is not None and again.of(best) else ""
         more = unsettled(self.ranked)
         left = f"; {more} faster at first, not timed again" if more else ""
-        return f"best {duration(best.seconds or 0)}{speed(best)}{spread(best)}, point {best.index}{also}{decided}{left}"
+        time = f"{duration(best.seconds or 0)}{speed(best)}{spread(best)}"
+        return f"best {time}, point {best.index}{also}{decided}{left}"
+
+    @property
+    def left_out(self) -> list[str]:
+        """A sentence for each reason for which points gave nothing to measure, the most frequent first."""
+        often = sorted(self.discarded.items(), key=lambda x: -x[1])
+        return [f"{n} point{'s' * (n != 1)} not measured: {why}" for why, n in often]
+
+    @property
+    def remarks(self) -> list[str]:
+        """What is to be said of the times and of the session."""
+        last = max((r.at for r in self.retimed), default=0.0)
+        unlike = finish.unlike(self.records, [r for r in self.retimed if r.at == last])
+        drift = str(self.drift).removeprefix(f"{STEADY}: ") if unlike else str(self.drift)
+        return [line for line in (drift, unlike, *self.notes) if line]
 
     def __repr__(self) -> str:
         lines = [f"{self.task.name}{tuple(self.task.args)} for {self.target}: {self.summary}"]
         lines.append(f"  {len(self.trials)} trials, {sum(r.ok for r in self.trials)} of them ok")
         failed = _reasons(self.trials)
         lines += [f"    {line}" for line in failed]
-        lines += [f"  not measured, {n} times: {why}" for why, n in sorted(self.discarded.items(), key=lambda x: -x[1])]
-        lines += [f"  {line}" for line in (str(self.drift), *self.notes) if line]
+        lines += [f"  {line}" for line in (*self.left_out, *self.remarks)]
         return "\n".join(lines)
 
 

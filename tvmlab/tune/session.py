@@ -19,6 +19,7 @@ from ..core.error import CallError
 from ..runtime import host
 from . import fleet as fleets
 from . import search as searches
+from .asked import need_same_kind, need_task
 from .book import Book
 from .gate import Gate, State
 from .measure import Measurer, Setup
@@ -58,9 +59,11 @@ class Session(Watched):
         setup: Setup | Mapping[str, Any] | None = None,
         fleet: Any = None,
     ) -> None:
+        need_task(task)
         _need_amounts(trials, seconds, batch)
         usual = trials if trials is not None or seconds is not None else USUAL_TRIALS
         self.task, self.target = task, str(target or task.target or "llvm")
+        need_same_kind(task, self.target)
         self.setup = Setup.of(setup, self.target, here=fleet is None)
         self.search = searches.get(search)(task, seed=seed) if isinstance(search, str) else search
         self.search_name = search if isinstance(search, str) else type(search).__module__.rsplit(".", 1)[-1]
@@ -73,9 +76,13 @@ class Session(Watched):
         self._book.on_trial = on_trial
         self._budget, self._gate = Budget(usual, seconds, batch), Gate()
         self._finishing = False  # are the fastest being timed again?
+        self._how = ""  # it ended, where not by itself
         self._error: BaseException | None = None
         if count := self.know(self._book.read()):
             self.notes.append(f"{count} trials were in the file already")
+
+    def __repr__(self) -> str:
+        return f"session: {self.progress}"
 
     # ------------------------------------------------------------ acting
 
@@ -106,9 +113,13 @@ class Session(Watched):
 
     def stop(self) -> None:
         """End it; what has been measured stays. A trial that runs is given up."""
+        self._end("stopped")
+
+    def _end(self, how: str) -> None:
         if self._gate.move("done", "ready"):
             self._tidy()
         elif self._gate.move("stopping", "running", "paused"):
+            self._how = how
             self._gate.cut(self._measurer)
 
     def restrict(self, on: On | None) -> None:
@@ -146,8 +157,10 @@ class Session(Watched):
     def progress(self) -> Progress:
         book, budget, seconds = self._book, self._budget, self._gate.clock.seconds
         state = "finishing" if self._finishing and self.state == "running" else self.state
+        how = self._how if state == "done" else ""
         best = book.best.seconds if book.best is not None else None
-        return Progress(state, book.done, budget.trials, seconds, budget.seconds, best, sum(book.discarded.values()))
+        count = sum(book.discarded.values())
+        return Progress(state, book.done, budget.trials, seconds, budget.seconds, best, count, how)
 
     @property
     def result(self) -> Result:
@@ -245,6 +258,10 @@ class Session(Watched):
     def _measure_all(self) -> None:
         work = self._work()
         if work.over:
+            if not self._gate.ended and self._book.done:
+                has = f"there are {self._book.done} trials already" if self.log is None else (
+                    f"{self.log.path.name} has {self._book.done} trials already")  # fmt: skip
+                self.notes.append(f"nothing was measured: {has}, and `trials=` counts those too")
             return
         if work.measurer is None:
             work.measurer = self._measurer = self._opened()
@@ -310,7 +327,8 @@ def run(
 ) -> Result:
     """Tune, and wait for the end; an interrupt ends it and gives what was found. The arguments are those of Session.
 
-    `show`: follow it here, with plots in a notebook and a line of progress elsewhere; None: in notebooks and terminals.
+    `show`: follow it here, with plots in a notebook, in a line of progress in a terminal, in one every 10 s elsewhere;
+    None: the same, and elsewhere nothing of what takes less.
     """
     session = Session(task, trials, seconds, search, seed, records, target, on_trial, batch, setup, fleet)
     with watched(session, show):
@@ -323,7 +341,7 @@ def _waited(session: Session) -> Result:
         while not session.wait(0.2):  # in steps: an interrupt is not heard inside a long wait everywhere
             pass
     except KeyboardInterrupt:
-        session.stop()
+        session._end("interrupted")
         session.notes.append("interrupted")
         session.wait()
     return session.result

@@ -48,9 +48,12 @@ class Task:
 
         `args`: the tensors the function takes, outputs included, as for `build`.
         """
+        from .asked import need_tensors
         from .generic import task_of
 
-        return task_of(outputs, args, target)
+        made = task_of(outputs, args, target)
+        need_tensors(made.trace, made.tensors)
+        return made
 
     @staticmethod
     def opened(schedule: Any, args: Sequence[Any], parameters: Any, target: Any = None) -> Task:
@@ -59,8 +62,10 @@ class Task:
         `parameters`: by id, as `tune.openable(schedule)` lists them, or by step: `{(1, "factor"): None}`; the values
         each may have, None for the usual ones. `args`: the tensors the function takes, as for `build`.
         """
+        from .asked import need_tensors
         from .opened import OpenedTask
 
+        need_tensors(schedule.trace, args)
         return OpenedTask(schedule, args, parameters, target)
 
     @property
@@ -103,7 +108,7 @@ class Task:
         space.code_hash = self.func.code_hash
         try:
             schedule, _ = self._run(space)
-        except Exception as e:
+        except BaseException as e:  # an interrupt too: it may have a loop without an end
             e.add_note(f"while the template {self.name!r} was run to collect its choices")
             raise
         self._flop = space.flop or _counted(schedule)

@@ -14,6 +14,7 @@ from typing import Any
 from ..core import hooks
 
 SLOW = 0.5  # seconds between two progress lines in a terminal
+SELDOM = 10.0  # and elsewhere, as in a file
 
 
 class Drawn:
@@ -60,12 +61,13 @@ class Watched(hooks.Shown):
 
 @contextmanager
 def watched(session: Any, show: bool | None) -> Iterator[None]:
-    """Follow a session inside the block. `show`: None is yes in a notebook and in a terminal, and no elsewhere."""
-    wanted = show if show is not None else in_notebook() or sys.stderr.isatty()
-    if not wanted:
+    """Follow a session inside the block. `show`: None is yes; elsewhere than in notebooks and terminals it is quiet
+    of what takes less than `SELDOM`.
+    """
+    if show is False:
         yield
         return
-    follower = _follower(session)
+    follower = _follower(session, quiet=show is None and not sys.stderr.isatty())
     follower.begin()
     try:
         yield
@@ -80,8 +82,8 @@ def in_notebook() -> bool:
     return getattr(shell, "kernel", None) is not None
 
 
-def _follower(session: Any) -> Any:
-    return _view("live", session) if in_notebook() else Line(session)
+def _follower(session: Any, quiet: bool = False) -> Any:
+    return _view("live", session) if in_notebook() else Line(session, quiet)
 
 
 def _view(what: str, of: Any) -> Any:
@@ -99,10 +101,13 @@ def ended(session: Any, seconds: float) -> bool:
 
 
 class Line:
-    """The progress on the last line of a terminal, written over again and again; elsewhere one line at the end."""
+    """The progress on the last line of a terminal, written over again and again; elsewhere a line now and then.
 
-    def __init__(self, session: Any) -> None:
-        self.session = session
+    `quiet`: elsewhere nothing of a session that is soon over.
+    """
+
+    def __init__(self, session: Any, quiet: bool = False) -> None:
+        self.session, self.quiet = session, quiet
         self.thread = threading.Thread(target=self._follow, name="tvmlab progress", daemon=True)
 
     def begin(self) -> None:
@@ -112,8 +117,10 @@ class Line:
         self.thread.join(SLOW)
 
     def _follow(self) -> None:
-        again = "\r\x1b[K" if sys.stderr.isatty() else ""
-        while not ended(self.session, SLOW):
-            if again:
-                print(f"{again}{self.session.progress}", end="", file=sys.stderr, flush=True)
-        print(f"{again}{self.session.progress}", file=sys.stderr, flush=True)
+        terminal = sys.stderr.isatty()
+        again, end = ("\r\x1b[K", "") if terminal else ("", "\n")
+        while not ended(self.session, SLOW if terminal else SELDOM):
+            self.quiet = False
+            print(f"{again}{self.session.progress}", end=end, file=sys.stderr, flush=True)
+        if not self.quiet:
+            print(f"{again}{self.session.progress}", file=sys.stderr, flush=True)

@@ -112,9 +112,7 @@ def result(r: Result) -> str:
     head = f"<div><b>{_title(r)}</b>: {escape(r.summary)}</div>"
     good = sum(x.ok for x in r.trials)
     count = f"<div>{ink(f'{len(r.trials)} trials, {good} of them succeeded')}</div>"
-    left_out = [f"{n} times not measured: {why}" for why, n in sorted(r.discarded.items(), key=lambda x: -x[1])]
-    notes = [n for n in (str(r.drift), *r.notes) if n]
-    said = [f"<div>{ink(line)}</div>" for line in (*left_out[:BEST], *notes)]
+    said = [f"<div>{ink(line)}</div>" for line in (*r.left_out[:BEST], *r.remarks)]
     return page(head, table(r.table(BEST)), count, *wrong(r), *said)
 
 
@@ -141,8 +139,3 @@ def table(trials: Table) -> str:
 def session(s: Session) -> str:
     hint = "s.start() begins, s.show() follows it here" if s.state == "ready" else "s.show() follows it here"
     return page(f"<div><b>session</b>: {escape(str(s.progress))}</div>", f"<div>{ink(hint, GREY)}</div>")
-
-
-@put("text", Session)
-def session_text(s: Session) -> str:
-    return f"session: {s.progress}"

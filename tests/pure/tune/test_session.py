@@ -186,7 +186,7 @@ def test_refusals_do_not_count_and_are_not_tried_again(path):
     result = tune.run(task, trials=10, records=path)
     assert len(result.trials) == 10 and all(r.index % 5 >= 3 for r in result.trials)
     assert result.discarded["ValueError: rows"] == len(result.records) - 10 > 0
-    assert "times: ValueError: rows" in repr(result)
+    assert "points not measured: ValueError: rows" in repr(result)
     task.made.clear()
     tune.run(task, trials=12, records=path)
     assert not {r.index for r in result.records} & set(task.made) or len(set(task.made)) == len(task.made)

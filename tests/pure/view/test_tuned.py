@@ -201,7 +201,7 @@ def test_a_landscape_needs_two_knobs():
 def test_a_result_shows_its_summary_its_fastest_and_what_failed():
     html = result(discarded={"x < y": 3}, notes=("interrupted",))._repr_mimebundle_()["text/html"]
     assert "small(512)" in html and "best 2 ms" in html and "interrupted" in html
-    assert "1 × wrong" in html and "a &lt;b&gt;cell&lt;/b&gt;" in html and "3 times not measured: x &lt; y" in html
+    assert "1 × wrong" in html and "a &lt;b&gt;cell&lt;/b&gt;" in html and "3 points not measured: x &lt; y" in html
     assert "<td" in html and html.index("2 ms</td>") < html.index("2.5 ms</td>") < html.index("4 ms</td>")
     assert "no trial has succeeded" in result([failed(1)])._repr_mimebundle_()["text/html"]
     assert "and 2 that failed" in result([*MIXED]).table()._repr_mimebundle_()["text/html"]
@@ -285,7 +285,7 @@ def test_an_interrupt_leaves_the_last_picture(screen, monkeypatch):
 
     monkeypatch.setattr(session.Session, "wait", interrupted)
     found = tune.run(matmul(), trials=100, search="grid")
-    assert "interrupted" in found.notes and f"done: {len(found.trials)} of 100" in screen.shown[-1]["text/plain"]
+    assert "interrupted" in found.notes and f"interrupted: {len(found.trials)} of 100" in screen.shown[-1]["text/plain"]
 
 
 def test_without_plotly_the_still_twin_is_what_is_left(screen, monkeypatch):
