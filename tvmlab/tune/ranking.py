@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ..core.units import duration
 from .records import Record, comparable, standing
@@ -53,7 +54,7 @@ def ranked(history: Iterable[Record]) -> list[Placed]:
     return [replace(p, open=_open(p, least)) for p in sorted(found, key=place)]
 
 
-def _placed(r: Record, counts: Record | None, latest: dict[tuple[object, int], Record]) -> Placed:
+def _placed(r: Record, counts: Record | None, latest: dict[Any, Record]) -> Placed:
     again = latest.get((comparable(r), r.index))
     shown = counts or (r if again is None else replace(again, kind="trial"))
     return Placed(shown, counts is not None, None if again is None else r.seconds)

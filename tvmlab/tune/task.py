@@ -51,7 +51,7 @@ class Task:
         from .asked import need_tensors
         from .generic import task_of
 
-        made = task_of(outputs, args, target)
+        made: Any = task_of(outputs, args, target)
         need_tensors(made.trace, made.tensors)
         return made
 
