@@ -201,4 +201,4 @@ def test_without_optuna_it_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(ImportError, match="the package optuna, which is not installed") as e:
         made("optuna", HUGE)
-    assert e.value.hint == 'pip install "optuna>=4.0"'
+    assert e.value.hint == 'pip install "optuna"'
