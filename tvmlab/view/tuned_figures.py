@@ -11,7 +11,7 @@ from math import ceil, floor, log10
 from typing import Any
 
 from ..core.units import SHORT, duration
-from ..tune import insight
+from ..tune import finish, insight
 from ..tune.records import Record
 from ..tune.result import speed, spread
 
@@ -144,9 +144,8 @@ def _dots(of: Sequence[tuple[int, Record]], scale: float, name: str, y: float = 
 
 def _again(numbered: Sequence[tuple[int, Record]], retimed: Sequence[Record]) -> list[tuple[int, Record]]:
     """Of the last end: where the trials of before stand."""
-    last = max((r.at for r in retimed), default=0.0)
     number = {r.index: n for n, r in numbered}
-    return [(number[r.index], r) for r in retimed if r.at == last and r.index in number]
+    return [(number[r.index], r) for r in finish.last(retimed) if r.index in number]
 
 
 def _narrow(times: Sequence[float]) -> bool:
