@@ -33,7 +33,6 @@ def test_a_tiled_matmul_is_tuned(book):
         assert book.axe(".tvl") == [], tab
     page.press("Resume")
     trials.nth(5).wait_for(timeout=60_000)
-    assert drawer.get_by_label("on", exact=True).is_disabled()
     page.press("Stop")
     button(drawer, "Start").wait_for()
 
