@@ -28,9 +28,13 @@ TEXT = 16  # elements that are copied one after the other in the text, at most
 
 
 def reread(op: ComputeOp) -> dict[str, Tensor]:
-    """By a name for each: the inputs that a sum reads at one place, again for other results, and that have tiles."""
+    """By a name for each: the inputs that a sum reads at one place, again for other results, and in vectors.
+
+    That is what the last axis of the result indexes. Of a matmul the other side is read one number at a time: its copy
+    brought nothing where it was tried, and a choice that brings nothing makes every search longer.
+    """
     found: dict[str, Tensor] = {}
-    for t in dict.fromkeys(op.inputs if op.reduce_axis else ()):
+    for t in dict.fromkeys(op.inputs if op.reduce_axis and op.axis else ()):
         load = _load(op, t)
         if load is None or not all((constant(n) or 0) > 0 for n in (*t.shape, *(a.extent for a in _all(op)))):
             continue
@@ -38,7 +42,7 @@ def reread(op: ComputeOp) -> dict[str, Tensor]:
             continue
         used = {v for i in load.indices for v in variables(i)}
         again = any(constant(a.extent) != 1 and a.var not in used for a in op.axis)
-        if again and any(a.var in used for a in op.reduce_axis) and any(a is not None for a in _tiled(op, load)):
+        if again and any(a.var in used for a in op.reduce_axis) and any(a is op.axis[-1] for a in _tiled(op, load)):
             names = [name.partition("#")[0] for name in found]
             found[t.name if t.name not in names else f"{t.name}#{names.count(t.name) + 1}"] = t
     return found
