@@ -95,7 +95,7 @@ function Rows({ rows, now }: { rows: Ranked[]; now: TuneState }) {
             <th scope="col">
               <span class="tvl-hidden">rank</span>#
             </th>
-            <th scope="col">time, measured; values{rows.length > 1 && ", from the second on those that differ from the first"}</th>
+            <th scope="col">time, measured{rows.length > 1 ? "; values other than the first's" : "; values"}</th>
             <th scope="col">
               <span class="tvl-hidden">what to do</span>
             </th>

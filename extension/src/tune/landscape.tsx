@@ -116,6 +116,18 @@ function Cells({ heat, knobs }: { heat: Heat; knobs: Knob[] }) {
       <p class="tvn-note" id={`${uid}-heat`}>
         The best time, <b>{across.label}</b> across, <b>{down.label}</b> down
       </p>
+      {!text && (
+        <p class="tvn-note" role="status">
+          {at ? (
+            <>
+              {across.label} <b>{across.values[columns[at.c]!]}</b>, {down.label} <b>{down.values[rows[at.r]!]}</b>:{" "}
+              <b>{of(at.r, at.c) === null ? "nothing measured" : seconds(of(at.r, at.c))}</b>
+            </>
+          ) : (
+            `The best is ${seconds(best)}. Point at a cell, or go there with the arrow keys, for its time.`
+          )}
+        </p>
+      )}
       {/* A table is its own text twin: each cell has its time. */}
       <div class="tvn-heat" role="region" aria-labelledby={`${uid}-heat`} tabIndex={0} onKeyDown={heard} onBlur={() => setAt(null)}>
         <div ref={frame}>
@@ -149,18 +161,6 @@ function Cells({ heat, knobs }: { heat: Heat; knobs: Knob[] }) {
           </table>
         </div>
       </div>
-      {!text && (
-        <p class="tvn-note" role="status">
-          {at ? (
-            <>
-              {across.label} <b>{across.values[columns[at.c]!]}</b>, {down.label} <b>{down.values[rows[at.r]!]}</b>:{" "}
-              <b>{of(at.r, at.c) === null ? "nothing measured" : seconds(of(at.r, at.c))}</b>
-            </>
-          ) : (
-            `The best is ${seconds(best)}. Point at a cell, or go there with the arrow keys, for its time.`
-          )}
-        </p>
-      )}
       <Shades>
         each colour a sixth of what was measured; empty: not measured
         {some && "; values without any trial are left out"}

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Trial } from "./payload";
 import {
-  brushed, chosen, countTicks, crosses, dots, isAllowed, logScale, logTicks, nearest, placeAt, ranked, ranks, reach, records, shades, SHADES, stairs, thinned, valueAt,
+  brushed, chosen, countTicks, crosses, diamonds, dots, fitting, isAllowed, logScale, logTicks, nearest, placeAt, ranked, ranks, reach, records, shades, SHADES, shortNames, staggered, stairs, thinned, valueAt,
 } from "./plot"; // prettier-ignore
 import { KNOBS, trial } from "./testing/kernel";
 
@@ -43,6 +43,7 @@ describe("marks", () => {
   });
   it("any number of dots is one path", () => {
     expect(dots([{ x: 1.04, y: 2 }, { x: 3, y: 4.06 }])).toBe("M1 2h0M3 4.1h0");
+    expect(diamonds([{ x: 10, y: 10 }])).toBe("M10 4l6 6l-6 6l-6-6z");
     expect(crosses([{ x: 10, y: 10 }])).toBe("M7 7l6 6m0-6l-6 6");
   });
   it("the pointer finds the nearest, if it is near", () => {
@@ -79,6 +80,25 @@ describe("values", () => {
     const without = KNOBS.map((k, i) => (i === 2 ? { ...k, on: [0, 1] } : k));
     expect([isAllowed(t, KNOBS), isAllowed(t, without)]).toEqual([true, false]);
     expect(chosen({ ...t, values: [0, 1, -1] }, KNOBS)).toEqual(["1", "2", "other", "other"]);
+  });
+});
+
+describe("room", () => {
+  it("names are as short as they stay different", () => {
+    expect(shortNames(["C.i", "C.order"])).toEqual(["i", "order"]);
+    expect(shortNames(["C.i", "D.i"])).toEqual(["C.i", "D.i"]);
+    expect(shortNames(["split k: factor", "tile i, j: i factor", "tile i, j: j factor"])).toEqual(["split k", "tile i, j: i factor", "tile i, j: j factor"]);
+    expect(shortNames([])).toEqual([]);
+  });
+  it("names of axes side by side take turns on lines, and are cut only where three do not do", () => {
+    expect(staggered(["i", "time"], 80, 6)).toEqual([{ text: "i", line: 0 }, { text: "time", line: 0 }]);
+    expect(staggered(["i", "vectorize", "time"], 35, 6).map((n) => [n.text, n.line])).toEqual([["i", 0], ["vectorize", 1], ["time", 0]]);
+    expect(staggered(["vectorize", "unroll"], 12, 6)[0]).toEqual({ text: "vec…", line: 0 });
+  });
+  it("cells share the width; a time stands in them only where it fits", () => {
+    expect(fitting(480, 4)).toEqual({ cell: 96, text: true });
+    expect(fitting(400, 25)).toEqual({ cell: 16, text: false });
+    expect(fitting(100, 25)).toEqual({ cell: 11, text: false });
   });
 });
 

@@ -138,7 +138,7 @@ function Marks({ made, now }: { made: Layout; now: TuneState }) {
       <path class="tvn-hole" d={paths.again} />
       <path class="tvn-trial" d={paths.own} />
       <path class="tvn-best" d={paths.best} />
-      <path class="tvn-retimed" d={paths.later} />
+      {later.length > 0 && <path class="tvn-retimed" d={paths.later} />}
       <path class="tvn-failed" d={paths.failed} />
       {now.now && (
         <text class="tvn-now-text" x={box.right} y={scale(now.now) - 6} text-anchor="end">

@@ -5,7 +5,7 @@ import { fakeHost, type FakeHost } from "../view/testing/kernel";
 import { makeStore, type Store } from "../view/store";
 import { seen } from "./landscape";
 import { open } from "./open";
-import { fakeTuner, PREVIEW, tuneState, type FakeTuner } from "./testing/kernel";
+import { fakeTuner, KNOBS, PREVIEW, tuneState, WHOLE, type FakeTuner } from "./testing/kernel";
 
 let kernel: FakeTuner;
 let host: FakeHost;
@@ -319,4 +319,41 @@ it("where it measures is a field; the workers are listed, with why one is left o
   expect(box.textContent).toContain("connecting …");
   expect((all("input").find((i) => i.id.endsWith("tune-fleet")) as HTMLInputElement).disabled).toBe(true);
   expect(button("Stop") && button("Pause")).toBeTruthy();
+});
+
+it("the last value of a knob stays, and that is said where one tries", async () => {
+  await tune(fakeTuner({ knobs: [{ ...KNOBS[3]!, on: [1] }, KNOBS[0]!] }));
+  await click(button("yes"));
+  expect([last("allow"), box.querySelector(".tvn-knob")!.textContent]).toEqual([undefined, expect.stringContaining("one value stays")]);
+  expect(store.said.value).toContain("unroll: one value stays");
+  await click(button("no"));
+  expect([last("allow"), box.textContent!.includes("one value stays")]).toEqual([{ knob: "e5.u", on: [0, 1] }, false]);
+  await click(button("yes"));
+  await click(button("Parallel"));
+  store.said.value = "";
+  await key(all("[role=listbox]")[0]!, " ");
+  expect(store.said.value).toContain("unroll: one value stays");
+});
+
+it("in the space of a whole expression each value has a name, and each name a meaning", async () => {
+  await tune(fakeTuner({ state: "paused", knobs: WHOLE }));
+  kernel.measure(20);
+  await pass(3000);
+  const rows = all(".tvn-values").map((e) => [...e.children].map((c) => c.textContent!.replace(/ .*/, "")));
+  expect(rows[0]).toEqual(["i", "j", "k", "order", "cache", "parallel", "swap", "unroll", "vectorize"]);
+  expect(rows.slice(1).every((row) => row.length < 9)).toBe(true);
+  expect(all(".tvn-help").map((e) => e.textContent)).toContain("what order means");
+});
+
+it("trials that were timed again are marked at the time that counts, where the line ends", async () => {
+  await tune(fakeTuner({ state: "paused" }));
+  kernel.measure(30);
+  await pass(3000);
+  expect(box.querySelector("svg .tvn-retimed")).toBeNull();
+  kernel.finish();
+  await pass(3000);
+  const d = (selector: string) => box.querySelector(`.tvn-plot ${selector}`)!.getAttribute("d")!;
+  const best = Math.max(...d(".tvn-retimed").split("M").slice(1).map((m) => Number(m.split(/[ l]/)[1]) + 6)); // the lowest
+  expect(Number(d(".tvn-best").match(/V([\d.]+)H[\d.]+$/)![1])).toBeCloseTo(best, 0);
+  expect(box.querySelector(".tvn-legend")!.textContent).toContain("timed again at the end: this time counts");
 });
