@@ -7,7 +7,7 @@ from typing import Any
 MEANS = {
     "place": "where it is computed: root, in loops of its own; inline, in each use; else in a loop of what reads it:"
     " its first, the last of its first level (tile), of its second (inner), or of its sums (block)",
-    "order": "the loops from outside in, S: over the result, R: over what is summed; each level inside the one before",
+    "order": "the loops from outside in, S: over the result, R: over what is summed; level by level",
     "cache": "1: a tile is summed up in an array of its own, then copied; 0: in the result itself",
     "parallel": "how many of the outermost loops are shared out to the processors",
     "swap": "1: the outermost loops the other way round",
@@ -36,6 +36,4 @@ def _split(axis: str, inside: int) -> str:
         return f"iterations of the inner one of the two loops that {axis} is split into"
     if inside == GPU_LEVELS:
         return f"{axis} is split into blocks x virtual threads x threads x elements of a thread: all but the blocks"
-    example = " x ".join(["8", *["4"] * (inside - 1)])
-    loops = f"the inner {inside} of the {inside + 1} loops of {axis}"
-    return f"{loops}: {example} is 8 iterations around 4, in a loop over the rest"
+    return f"the inner {inside} of the {inside + 1} loops of {axis}: 8 x 4 is 8 iterations around 4; the outer has the rest"
