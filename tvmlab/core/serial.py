@@ -5,7 +5,8 @@
 
 Every object is written once, in a table, and referred to by its number there: what is one object (a variable, an
 axis, a shared subexpression) is one object again. An entry is [class name, parts...]; it refers only to entries
-before it. A loop's or statement's `origin` is not saved. Python functions are refused by name.
+before it. A loop's or statement's `origin` is not saved. Python functions are refused by name. Numbers that a browser
+would write otherwise (it has no 1.0, no -0.0 and no whole numbers beyond 2**53) are in the text as words.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from . import dtype as dt
 from . import node
 from .error import LabError
-from .node import Buffer, Expr, IterVar, Node, Range
+from .node import Buffer, Const, Expr, IterVar, Node, Range
 from .program import Function, Program
 
 VERSION = 1
+EXACT = 2**53  # whole numbers up to here are the same in a browser
 
 
 class SerialError(LabError, ValueError):
@@ -29,20 +32,23 @@ class SerialError(LabError, ValueError):
 
 
 class Codec(NamedTuple):
-    """`parts(x)`: what `x` is made of; `make(*parts)`: it again."""
+    """`parts(x)`: what `x` is made of; `make(*parts)`: it again. `notes`: how many parts at the end compute nothing."""
 
     tag: str
     parts: Callable[[Any], Sequence[Any]]
     make: Callable[..., Any]
+    notes: int = 0
 
 
 _BY_TYPE: dict[type, Codec] = {}
 _BY_TAG: dict[str, Codec] = {}
 
 
-def register(cls: type, parts: Callable[[Any], Sequence[Any]], make: Callable[..., Any] | None = None) -> None:
+def register(
+    cls: type, parts: Callable[[Any], Sequence[Any]], make: Callable[..., Any] | None = None, notes: int = 0
+) -> None:
     """Make objects of a class savable; the class' name is their tag."""
-    codec = Codec(cls.__name__, parts, make or cls)
+    codec = Codec(cls.__name__, parts, make or cls, notes)
     _BY_TYPE[cls] = _BY_TAG[codec.tag] = codec
 
 
@@ -59,12 +65,22 @@ def to_data(thing: Any) -> dict[str, Any]:
     return _written(_Writer(), thing)
 
 
-def canonical(thing: Any) -> dict[str, Any]:
-    """The same for things of the same structure: expressions that are alike count as one, shared or not.
+def canonical(thing: Any, nameless: Sequence[Any] = ()) -> dict[str, Any]:
+    """The same for things that compute the same: expressions that are alike count as one, shared or not; the names of
+    axes (and of the variables `nameless`), tags and attributes do not count. It is not read again.
 
-    What stands for something else than its parts (a variable, an axis, a buffer, an operation) is still itself.
+    What stands for something else than its parts (a variable, an axis, a buffer, an operation) is still itself. Names
+    that a caller gives values to (of tensors, of sizes) count.
     """
-    return _written(_Canonical(), thing)
+    writer = _Canonical()
+    found = _written(writer, thing)
+    for kind, *parts in writer.objects:
+        if kind == "IterVar":
+            writer.objects[parts[1]["ref"]][1] = ""
+    for v in nameless:
+        if id(v) in writer.number:
+            writer.objects[writer.number[id(v)]][1] = ""
+    return found
 
 
 def _written(writer: _Writer, thing: Any) -> dict[str, Any]:
@@ -102,9 +118,12 @@ class _Writer:
             if parts is not None:
                 self.number[id(x)] = self.enter(x, [codec_of(x).tag, *map(self.value, parts)])
                 continue
-            parts = codec_of(x).parts(x)
+            parts = self.parts(x)
             stack.append((x, parts))
             stack.extend((p, None) for p in reversed(list(_objects(parts))))
+
+    def parts(self, x: Any) -> Sequence[Any]:
+        return codec_of(x).parts(x)
 
     def enter(self, x: Any, entry: list[Any]) -> int:
         """The number of an object whose parts are in."""
@@ -113,8 +132,10 @@ class _Writer:
 
     def value(self, x: Any) -> Any:
         x = _number(x)
-        if isinstance(x, float) and not math.isfinite(x):
+        if isinstance(x, float) and (not math.isfinite(x) or x.is_integer()):
             return {"float": repr(x)}
+        if isinstance(x, int) and abs(x) > EXACT:
+            return {"int": str(x)}
         if _is_plain(x):
             return x
         if isinstance(x, (tuple, list)):
@@ -131,6 +152,11 @@ class _Canonical(_Writer):
     def __init__(self) -> None:
         super().__init__()
         self.known: dict[str, int] = {}
+
+    def parts(self, x: Any) -> Sequence[Any]:
+        codec = codec_of(x)
+        found = codec.parts(_const(x.value, x.dtype) if isinstance(x, Const) else x)
+        return found[: len(found) - codec.notes]
 
     def enter(self, x: Any, entry: list[Any]) -> int:
         if not isinstance(x, (Expr, Range)) or isinstance(x, node.Var):
@@ -216,8 +242,8 @@ def _value(x: Any, made: list[Any]) -> Any:
     ((kind, content),) = x.items()
     if kind == "ref":
         return made[content]
-    if kind == "float":
-        return float(content)
+    if kind in ("float", "int"):
+        return float(content) if kind == "float" else int(content)
     if kind == "tuple":
         return tuple(_value(part, made) for part in content)
     return {_value(k, made): _value(v, made) for k, v in content}
@@ -230,6 +256,12 @@ def _fields(n: Node) -> list[Any]:
     return [None if f == "origin" else getattr(n, f) for f in n.FIELDS]
 
 
+def _const(value: Any, dtype: str) -> Const:
+    """Of a text that went through a browser: 1.0 may have come back as 1."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return Const(float(value) if whole and dt.is_float(dtype) else value, dtype)
+
+
 _BUFFER = tuple(f.name for f in dataclasses.fields(Buffer))
 
 
@@ -237,6 +269,7 @@ def _install() -> None:
     for cls in vars(node).values():
         if isinstance(cls, type) and issubclass(cls, Node) and cls.FIELDS:
             register(cls, _fields)
+    register(Const, _fields, _const)
     register(
         Buffer,
         lambda b: [getattr(b, f) for f in _BUFFER],

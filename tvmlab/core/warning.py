@@ -24,7 +24,8 @@ def warn(message: str) -> None:
         frame = further
     registry = frame.f_globals.setdefault("__warningregistry__", {})
     place = frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__", "?")
-    warnings.warn_explicit(message, UserWarning, *place, registry, frame.f_globals)
+    told = frame.f_globals if frame.f_globals.get("__spec__") else None  # of a script from stdin no loader has a source
+    warnings.warn_explicit(message, UserWarning, *place, registry, told)
 
 
 def _ours(frame: FrameType) -> bool:

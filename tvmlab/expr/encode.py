@@ -25,11 +25,11 @@ def _intrin(name: str, *parts: Any) -> TensorIntrin:
 
 register(Tensor, lambda t: [t.op, t.value_index], lambda op, index: op.outputs[index])
 register(PlaceholderOp, lambda o: [o.name, o.shape, o.dtype])
-register(ComputeOp, lambda o: [o.name, o.axis, o.body, o.tag, o.attrs])
+register(ComputeOp, lambda o: [o.name, o.axis, o.body, o.tag, o.attrs], notes=2)
 register(
-    ScanOp, lambda o: [o.name, o.axis, o.init, o.updates, o.state_placeholder, o.scan_inputs, o.tag, o.attrs]
+    ScanOp, lambda o: [o.name, o.axis, o.init, o.updates, o.state_placeholder, o.scan_inputs, o.tag, o.attrs], notes=2
 )
-register(ExternOp, lambda o: [o.name, o.sources, o.in_buffers, o.out_buffers, o.body, o.tag, o.attrs])
-register(TensorComputeOp, lambda o: [o.name, o.axis, o.schedulable_ndim, o.call, o.tag, o.attrs])
+register(ExternOp, lambda o: [o.name, o.sources, o.in_buffers, o.out_buffers, o.body, o.tag, o.attrs], notes=2)
+register(TensorComputeOp, lambda o: [o.name, o.axis, o.schedulable_ndim, o.call, o.tag, o.attrs], notes=2)
 register(TensorIntrin, _intrin_parts, _intrin)
 register(TensorIntrinCall, lambda c: [c.intrin, c.tensors, c.regions, c.reduce_axis, c.scalar_inputs])

@@ -8,7 +8,7 @@ place in a table in which what is one object stays one. An expression over loops
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, Protocol
 
@@ -180,13 +180,15 @@ def same(a: Any, b: Any, table: Table) -> bool:
     return bool(written(a, table) == written(b, table))
 
 
-def written(v: Any, table: Table) -> Any:
-    """Arguments with their objects as text."""
+def written(v: Any, table: Table, form: Callable[[Any, Sequence[Any]], Any] | None = None) -> Any:
+    """Arguments with their objects as text; or in the form `form(object, variables of the loops it speaks of)`."""
     if isinstance(v, list):
-        return [written(x, table) for x in v]
+        return [written(x, table, form) for x in v]
     if isinstance(v, Mapping) and "object" in v:
-        return [_text(table.objects[v["object"]]), [ref for _, ref in v.get("loops", ())]]
-    return {k: written(x, table) for k, x in v.items()} if isinstance(v, Mapping) else v
+        thing, loops = table.objects[v["object"]], v.get("loops", ())
+        made = _text(thing) if form is None else form(thing, [table.objects[n] for n, _ in loops])
+        return [made, [ref for _, ref in loops]]
+    return {k: written(x, table, form) for k, x in v.items()} if isinstance(v, Mapping) else v
 
 
 @lru_cache(maxsize=256)

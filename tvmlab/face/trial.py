@@ -6,7 +6,6 @@ in the process: the next trial of the same trace, or of the same expression, has
 
 from __future__ import annotations
 
-import hashlib
 import json
 import pickle
 import time
@@ -14,7 +13,6 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -29,6 +27,7 @@ from ..runtime import host, measure
 from ..runtime.device import DeviceError
 from ..runtime.gpu.errors import NO_TIMES
 from ..runtime.module import Module
+from ..schedule.identity import of as fingerprint
 from ..schedule.trace import Trace
 from . import inputs
 from .api import build, lower
@@ -53,16 +52,6 @@ UNTIMED: Mapping[str, Any] = {  # what runs there is checked: no time of it woul
 
 
 # ---------------------------------------------------------------- asking
-
-
-@lru_cache(maxsize=256)
-def fingerprint(trace: Trace) -> str:
-    """The same for traces that are the same up to the names of loops and the places of the steps."""
-    data = json.loads(trace.to_json())
-    for step in data["steps"]:
-        step.pop("names", None)
-        step.pop("where", None)
-    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def spec(

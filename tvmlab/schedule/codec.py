@@ -70,10 +70,11 @@ def replay(trace: Trace, outputs: Sequence[Operation]) -> Trace:
 
 def same_steps(a: Trace, b: Trace) -> bool:
     """Equality up to renaming: the same steps with the same arguments on the same expressions, shared parts or not."""
-    return bool(_plain(a) == _plain(b))
+    return bool(canonical(a) == canonical(b))
 
 
-def _plain(trace: Trace) -> Any:
+def canonical(trace: Trace) -> Any:
+    """Plain data that is the same for traces that compute the same in the same steps."""
     data = json.loads(json.dumps(_data(trace, serial.canonical)))
     for step in data["steps"]:
         step.pop("names", None)

@@ -16,8 +16,6 @@ The spaces for GPUs are in generic_gpu.py.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
 from itertools import pairwise
 from math import prod
@@ -32,6 +30,7 @@ from ..face.handle import Schedule
 from ..lowering.bounds import Bounds
 from ..lowering.normalise import normalise
 from ..lowering.obligations import of_bounds
+from ..schedule import identity
 from ..schedule.state import State
 from ..schedule.trace import Trace, operations
 from ..target.base import Target
@@ -59,7 +58,7 @@ class GenericTask(Task):
         self.trace, self.tensors = trace, tuple(args)
         self.target = Target(target or Target.current() or "llvm")
         made = [f"{t.name}: {t.dtype}[{', '.join(map(show, t.shape))}]" for op in trace.outputs for t in op.outputs]
-        super().__init__("generic", [", ".join(made), _hash(trace.to_json())], self.target)
+        super().__init__("generic", [", ".join(made), identity.of(trace)], self.target)
         self.func = Generic(trace, self.tensors, bool(self.target.kind.threads) and self.target.name != "interp")
 
     def __reduce__(self) -> Any:
@@ -72,13 +71,6 @@ def _restored(text: str, places: Sequence[tuple[int, int]], target: str) -> Gene
     trace = Trace.from_json(text)
     args = [trace.state.stages[i].op.outputs[k] for i, k in places]
     return GenericTask(trace, args, target)
-
-
-def _hash(text: str) -> str:
-    """Of the expressions and steps, whatever the names and places of the steps."""
-    data = json.loads(text)
-    steps = [{k: v for k, v in step.items() if k not in ("names", "where")} for step in data["steps"]]
-    return hashlib.sha256(json.dumps([data["table"], steps]).encode()).hexdigest()[:12]
 
 
 # ---------------------------------------------------------------- the choices

@@ -11,13 +11,11 @@ the same space, in another process and on another day.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 from ..core import serial
@@ -31,6 +29,7 @@ from ..face.history_codec import written
 from ..face.history_edit import as_error
 from ..face.history_replay import placed
 from ..face.moves import size
+from ..schedule import identity
 from ..schedule.guard import name as called
 from ..schedule.trace import Trace
 from .generic import work
@@ -141,9 +140,8 @@ class OpenedTask(Task):
         for e in self.steps:
             args = {k: None if (e.id, k) in opened else self._renamed(v, number) for k, v in e.args.items()}
             free = any(p.step == e.id and p.param == "taken" for p in self.parameters)
-            said.append([e.primitive, written(args, table), e.off and not free])
-        text = json.dumps([_expression(self.document.root), said], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
+            said.append([e.primitive, written(args, table, _nameless), e.off and not free])
+        return identity.of_data(identity.of(self.document.root), said)
 
     def _renamed(self, v: Any, number: Mapping[str, int]) -> Any:
         """An argument with the steps it speaks of by their number, and the loops they made by the part these play."""
@@ -211,10 +209,12 @@ def _named(document: Document, every: Sequence[Parameter], key: Any) -> Paramete
     raise LabError("no-such-parameter", what, legal=[f"{p.id} ({p.name})" for p in named or every][:12])
 
 
-@lru_cache(maxsize=32)
-def _expression(root: Trace) -> Any:
-    """Parts that are alike count as one, whether they are shared or not."""
-    return serial.canonical(list(root.outputs))
+def _nameless(thing: Any, loops: Sequence[Any]) -> Any:
+    """An object that a step holds; the loops that it speaks of are told apart by what they are, not by their names."""
+    try:
+        return serial.canonical(thing, loops)
+    except LabError:
+        return repr(thing)  # what cannot be saved is only equal to itself
 
 
 def _shown(root: Trace) -> str:
