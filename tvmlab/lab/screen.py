@@ -13,7 +13,7 @@ from typing import Any
 from ..core.error import LabError
 from ..schedule.trace import Trace
 from ..view import actions, frame, payload, still, story
-from . import again, garbage, panel, requests, settings
+from . import again, garbage, left, panel, requests, settings
 from .saving import MIME
 
 QUIET = 2.0  # seconds without an act until the still copy in the notebook is written anew
@@ -173,6 +173,8 @@ class Screen:
         kernel and in the panel."""
         cell = cell_id()
         before = CELLS.get(cell)
+        if before is None and cell and self.widget is None:
+            left.go_on(self.lab, cell)
         if before is not None and before is not self:
             again.go_on(self.lab, before.lab)
             before.hide()

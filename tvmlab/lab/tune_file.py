@@ -1,6 +1,7 @@
 """What is opened, written beside the trials: the same cell in another kernel finds it again.
 
-A line of the kind "space": the task, and for each knob its name, the parameter it is, and its values.
+A line of the kind "space": the task, and for each knob its name, the parameter it is, its values,
+and the number of its step. Values in words name loops, which may be called otherwise by then: they are kept by place.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from typing import Any
 from ..core.error import LabError
 from ..tune import records as recording
 from ..tune.opened import OpenedTask
-from ..tune.parameters import openable
+from ..tune.parameters import in_force, openable
+from .tune_subject import GENERIC
 
 SPACE = "space"
 
@@ -36,7 +38,20 @@ def remember(tuning: Any) -> None:
 
 
 def _opened(task: Any) -> list[Any]:
-    return [[p.name, p.param, p.values] for p in task.parameters] if isinstance(task, OpenedTask) else []
+    if not isinstance(task, OpenedTask):
+        return []
+    number = {e.id: n for n, e in enumerate(task.steps, 1)}
+    usual = {p.id: p.values for p in openable(task.document)}
+    return [[p.name, p.param, _places(p.values, usual[p.id]), number[p.step]] for p in task.parameters]
+
+
+def _places(values: Any, usual: list[Any]) -> list[Any]:
+    """Words by their place among the usual values."""
+    return [usual.index(v) if isinstance(v, str) else v for v in values]
+
+
+def _words(values: Any, usual: list[Any]) -> list[Any]:
+    return [usual[v] for v in values] if isinstance(usual[0], str) else values
 
 
 def remembered(tuning: Any) -> None:
@@ -56,13 +71,30 @@ def remembered(tuning: Any) -> None:
 
 def _take_up(tuning: Any, r: Any) -> bool:
     lab = tuning.lab
-    by_name = {p.name: p for p in openable(lab.document)}
+    if r.task == "generic":
+        return _whole(tuning, r)
+    number = {e.id: n for n, (_, e) in enumerate(in_force(lab.document), 1)}
+    known = {(number[p.step], p.param): p for p in openable(lab.document)}
     try:
-        wanted = {by_name[name].id: values for name, _, values in r.config}
+        found = [(known[at, param], values) for _, param, values, at in r.config]
+        wanted = {p.id: _words(values, p.values) for p, values in found}
         task = OpenedTask(lab.document, lab.arguments, wanted, lab.target)
-    except (LabError, KeyError, ValueError, TypeError):
+    except (LabError, KeyError, IndexError, ValueError, TypeError):
         return False
     if (task.name, recording.plain(task.args), str(task.space.hash)) != (r.task, recording.plain(r.args), r.space):
         return False
     tuning.opened.update({p.id: p.values for p in task.parameters})
     return True
+
+
+def _whole(tuning: Any, r: Any) -> bool:
+    """Was the whole expression tuned last?"""
+    before, tuning.source = tuning.source, GENERIC
+    try:
+        task = tuning.made()
+        if (task.name, recording.plain(task.args)) == (r.task, recording.plain(r.args)):
+            return True
+    except LabError:
+        pass
+    tuning.source = before
+    return False

@@ -102,7 +102,7 @@ def _unwritable(path: Path) -> str:
 
 def usual_file(lab: Any) -> str:
     """Beside the notebook, which is where its kernel works."""
-    name = lab.workload or lab.document.root.outputs[0].name
+    name = lab.document.root.outputs[0].name  # a copied program has it too; what the catalogue calls it, it has not
     return "".join(c if c.isalnum() or c in "-_" else "_" for c in name) + SUFFIX
 
 

@@ -67,6 +67,8 @@ class Book:
         loaded = recording.load(self.log.path)
         self.notes += loaded.notes
         known = recording.matching(loaded.records, self.task, self.target, ("trial", "retimed"))
+        if other := sum(r.kind == "trial" for r in loaded.records) - sum(r.kind == "trial" for r in known):
+            self.notes.append(f"{other} trials in the file are of another expression, target or steps: left alone")
         same = [r for r in known if r.space == str(self.task.space.hash)]
         ours = [r for r in same if self.machine in ("", r.machine) and r.threads == self.threads]
         self.retimed += [r for r in ours if r.kind == "retimed"]

@@ -38,6 +38,7 @@ from . import generic_gpu, packing
 from .dispatch import get_config
 from .flop import compute_flop
 from .pieces import CODE, Piece, plan
+from .space import Space
 from .task import Task
 
 ORDERS = ("S0 S1 R0 R1 S2", "S0 R0 S1 R1 S2", "S0 S1 R0 S2 R1", "S0 R0 R1 S1 S2")
@@ -60,6 +61,12 @@ class GenericTask(Task):
         made = [f"{t.name}: {t.dtype}[{', '.join(map(show, t.shape))}]" for op in trace.outputs for t in op.outputs]
         super().__init__("generic", [", ".join(made), identity.of(trace)], self.target)
         self.func = Generic(trace, self.tensors, bool(self.target.kind.threads) and self.target.name != "interp")
+
+    def _collected(self) -> Space:
+        """The choices are told apart by their places: their names have those of loops in them."""
+        space = super()._collected()
+        space.identity = [[knob.kind, knob.described()] for knob in space.space_map.values()]
+        return space
 
     def __reduce__(self) -> Any:
         state = self.trace.state

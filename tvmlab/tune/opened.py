@@ -61,6 +61,7 @@ class OpenedTask(Task):
         space = Space()
         for p in self.parameters:
             space.define_knob(p.name, p.values)
+        space.identity = [self._said(p) for p in self.parameters]
         self._flop = work(Schedule(self.document.root))
         return space
 
@@ -69,6 +70,13 @@ class OpenedTask(Task):
         """The point that the steps are at; None where they have a value that is not among those to choose from."""
         places = [p.now for p in self.parameters]
         return None if -1 in places else self.space.knob2point(places)
+
+    def _said(self, p: Parameter) -> list[Any]:
+        """A parameter and its values, whatever the loops are called."""
+        number = {e.id: n for n, e in enumerate(self.steps, 1)}
+        table = self.document.known.table
+        values = [[written(self._renamed(dict(c.args), number), table, _nameless), c.off] for c in p.candidates]
+        return [number[p.step], p.param, values]
 
     def candidates(self, config: Config) -> list[tuple[Parameter, Candidate]]:
         """What a configuration chooses."""

@@ -221,7 +221,10 @@ def _reorder(step: Step) -> Iterator[Parameter]:
     names = _different([step.called(a) for a in step.args["axes"]])
     given = dict(zip(names, refs, strict=True))
     text: Callable[[Sequence[str]], str] = ", ".join
-    orders = permutations(sorted(names)) if len(names) <= WHOLE else _moved(names)
+    at = {id(a): n for n, a in enumerate(step.state.stages[step.args["stage"]].axes)}
+    place = dict(zip(names, [at[id(a)] for a in step.args["axes"]], strict=True))
+    known = sorted(names, key=lambda n: place[n])  # the same whatever they are called, and in what order they are now
+    orders = permutations(known) if len(names) <= WHOLE else _moved(names)
     listed = [Candidate(text(o), {"axes": [given[n] for n in o]}) for o in dict.fromkeys(orders)]
 
     def also(value: Any) -> Candidate | None:

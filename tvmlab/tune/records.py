@@ -358,9 +358,16 @@ def config_of(task: Any, record: Record) -> Any:
         )  # fmt: skip
     if record.index >= 0:
         config = task.space.get(record.index)
-        if not record.config or plain(config.to_json()) == plain(record.config):
+        if not record.config or _alike(config.to_json(), record.config, getattr(task.space, "identity", None) is not None):
             return config
     raise RecordError("other-config", f"the space of {task.name} has no such configuration: {record.config}")
+
+
+def _alike(a: Any, b: Any, renamed: bool) -> bool:
+    """Is it the same configuration? `renamed`: loops may have other names, and the number of the point says which."""
+    if renamed:
+        return [k[1] for k in a] == [k[1] for k in b]
+    return bool(plain(a) == plain(b))
 
 
 # ---------------------------------------------------------------- AutoTVM

@@ -128,6 +128,7 @@ class Space(Choices):
         self._filter: Callable[[Any], Any] | None = None
         self._valid: dict[int, bool] = {}
         self._length: int | None = None
+        self.identity: Any = None  # what the choices are, where their names are a person's and do not say it
 
     def _define(self, name: str, axes: Sequence[Any], outputs: int, make: Make) -> list[KnobAxis]:
         knob = make([a if isinstance(a, (VirtualAxis, KnobAxis)) else VirtualAxis(a) for a in axes])
@@ -183,8 +184,8 @@ class Space(Choices):
 
     @property
     def hash(self) -> str:
-        """Of the choices and their candidates: 16 hexadecimal digits."""
-        said = [[name, knob.kind, knob.described()] for name, knob in self.space_map.items()]
+        """Of the choices and their candidates, or of `identity`: 16 hexadecimal digits."""
+        said = self.identity or [[name, knob.kind, knob.described()] for name, knob in self.space_map.items()]
         return hashlib.sha256(json.dumps(said, default=repr).encode()).hexdigest()[:16]
 
     # ------------------------------------------------------------ points

@@ -1,5 +1,5 @@
 // What a new notebook for the lab holds.
-import type { JSONObject } from "@lumino/coreutils";
+import { type JSONObject, UUID } from "@lumino/coreutils";
 
 const TEXT = `# Schedule Lab
 
@@ -13,7 +13,7 @@ export function template(kernel: string, code: string): JSONObject {
     metadata: { kernelspec: { name: kernel, display_name: kernel, language: "python" } },
     cells: [
       { id: "lab-text", cell_type: "markdown", metadata: {}, source: TEXT },
-      { id: "lab-code", cell_type: "code", metadata: {}, source: code, execution_count: null, outputs: [] },
+      { id: `lab-${UUID.uuid4()}`, cell_type: "code", metadata: {}, source: code, execution_count: null, outputs: [] },
     ],
   };
 }
