@@ -7,6 +7,7 @@ the id of the cell. Steps that cells took are theirs to take again: they can be 
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -26,21 +27,20 @@ def go_on(lab: Any, cell: str) -> None:
     try:
         former = saving.from_data(type(lab), data, path.name)
     except LabError as e:
-        lab.say(f"The saved copy of this cell's lab cannot be opened, and is in {path.name} until it is saved: {e}", "bad")
+        lab.say(f"The saved copy of this lab cannot be opened; it is in {_kept(data, path.name)} now: {e}", "bad")
         return
-    _take_up(lab, former, path.name)
+    _take_up(lab, former, data, path.name)
     former.close()
 
 
-def _take_up(lab: Any, former: Any, name: str) -> None:
+def _take_up(lab: Any, former: Any, data: Any, name: str) -> None:
     begins, document = lab.starts, lab.document
     again.go_on(lab, former)
     if not any(b.entries for b in former.document.branches):
         return
     if lab.document is document and not begins:  # another expression, or steps that a cell took on its own
         if all(b.entries != c.entries for b in former.document.branches for c in document.branches):
-            kept = _kept(former, name)
-            lab.say(f"The notebook was saved with other steps under this cell: they are in {kept}.", "bad")
+            lab.say(f"The notebook was saved with other steps here: they are in {_kept(data, name)} now.", "bad")
         return
     with lab.acting():
         if begins:
@@ -51,12 +51,13 @@ def _take_up(lab: Any, former: Any, name: str) -> None:
         lab.say(f"This is a new kernel: the lab goes on from the copy in {name}, at step {lab.step}{rest}.")
 
 
-def _kept(former: Any, name: str) -> str:
+def _kept(data: Any, name: str) -> str:
     """A file for what the next save of the notebook would overwrite."""
     stem = name.removesuffix(".ipynb")
     path = next(p for n in range(1, 10_000) if not (p := Path(f"{stem}-left-{n}.tvlab.json")).exists())
     try:
-        return str(former.save(path))
+        path.write_text(json.dumps(data), encoding="utf-8")
+        return str(path)
     except OSError as e:
         return f"{name} until that is saved ({path} cannot be written: {e.strerror or e})"
 

@@ -65,7 +65,9 @@ def remembered(tuning: Any) -> None:
         return
     for r in reversed(found):
         if _take_up(tuning, r):
-            tuning.notes.append(f"{path.name} says what was opened")
+            tuning._asked = True  # formerly
+            whole = "that the whole expression was tuned" if tuning.source == GENERIC else "what was opened"
+            tuning.notes.append(f"{path.name} says {whole}")
             return
 
 

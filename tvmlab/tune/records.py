@@ -358,7 +358,8 @@ def config_of(task: Any, record: Record) -> Any:
         )  # fmt: skip
     if record.index >= 0:
         config = task.space.get(record.index)
-        if not record.config or _alike(config.to_json(), record.config, getattr(task.space, "identity", None) is not None):
+        renamed = getattr(task.space, "identity", None) is not None
+        if not record.config or _alike(config.to_json(), record.config, renamed):
             return config
     raise RecordError("other-config", f"the space of {task.name} has no such configuration: {record.config}")
 

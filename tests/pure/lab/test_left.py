@@ -101,3 +101,13 @@ def test_without_a_copy_it_begins_as_always(notebook, text):
     lab = vector()
     assert shown(lab) == (["split"], 1) and lab.said["text"] == ""
     lab.close()
+
+
+def test_a_copy_that_cannot_be_opened_is_kept(notebook):
+    data = {"save": {"document": {"kind": "tvmlab history"}}}
+    cells = [{"id": "c1", "cell_type": "code", "outputs": [{"data": {MIME: data}}]}]
+    notebook.write_text(json.dumps({"cells": cells}))
+    lab = vector()
+    assert shown(lab) == (["split"], 1) and "cannot be opened" in lab.said["text"]
+    assert json.loads(notebook.with_name("book-left-1.tvlab.json").read_text()) == data
+    lab.close()
