@@ -14,7 +14,7 @@ from . import finish
 from .finish import CLOSE
 from .ranking import Placed, ranked, unsettled
 from .records import Log, Record, config_of, contenders
-from .watch import Drawn
+from .watch import Drawn, as_program
 
 DRIFTS = 0.1  # part by which the same candidate's time changes, from which on it is said
 
@@ -130,13 +130,16 @@ class Result(Drawn, Shown):
         return made
 
     def to_code(self, record: Record | None = None) -> str:
-        """The steps of the best trial (or of another) as code."""
+        """The best trial (or another) as a whole program: the expression, the steps, and `args`, what `build` takes.
+
+        What cannot be written so is named in a comment.
+        """
         chosen = record or self.best
-        steps = self.schedule(chosen)[0].to_code()
+        whole = as_program(*self.schedule(chosen))
         assert chosen is not None
         knobs = ", ".join(f"{name} = {value}" for name, _, value in chosen.config)
         time = "" if chosen.seconds is None else f": {duration(chosen.seconds)}{speed(chosen)}"
-        return f"# {chosen.task}{tuple(chosen.args)} for {chosen.target}{time}\n# {knobs}\n{steps}"
+        return f"# {chosen.task}{tuple(chosen.args)} for {chosen.target}{time}\n# {knobs}\n{whole}"
 
     def table(self, n: int | None = 20) -> Table:
         """The fastest `n` trials; None: all of them, those that failed at the end."""

@@ -59,6 +59,12 @@ class Watched(hooks.Shown):
                 f.end()
 
 
+def as_program(schedule: Any, args: Any) -> str:
+    """A schedule as a program that runs by itself, and `args`, the tensors of a function."""
+    text: str = _view("program", schedule)(args)
+    return text
+
+
 @contextmanager
 def watched(session: Any, show: bool | None) -> Iterator[None]:
     """Follow a session inside the block. `show`: None is yes; elsewhere than in notebooks and terminals it is quiet

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from html import escape
 from importlib import import_module
@@ -11,10 +12,13 @@ from typing import Any
 
 from ..core.error import LabError
 from ..core.hooks import put
+from ..face.handle import Schedule
+from ..schedule.code import Writer
 from ..tune import insight
 from ..tune.result import Result, Table
 from ..tune.session import Session
 from . import tuned_figures as figures
+from .program import program
 from .rich import GREY, RED, ink, page
 from .shown import image
 from .tuned_figures import Json
@@ -28,6 +32,22 @@ READY = ("plotly_mimetype", "jupyterlab", "nteract", "vscode")  # Plotly's names
 
 class MissingPlotly(LabError, ImportError):
     """The package that makes figures is not installed."""
+
+
+@put("program", Schedule)
+def whole(s: Schedule) -> Any:
+    """Its program with the arguments, where the program has the tensors by their names."""
+
+    def write(args: Sequence[Any]) -> str:
+        text = program(s.trace)
+        writer = Writer(s.trace.prefix(0), "s")
+        writer.lines()
+        names = [writer.names.get(t, "") for t in args]
+        here = {n.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        listed = ", ".join(names)
+        return f"{text}{'args = [' if {*names, 's'} <= here else '# its arguments: ['}{listed}]"
+
+    return write
 
 
 # ---------------------------------------------------------------- figures
@@ -113,7 +133,12 @@ def result(r: Result) -> str:
     good = sum(x.ok for x in r.trials)
     count = f"<div>{ink(f'{len(r.trials)} trials, {good} of them succeeded')}</div>"
     said = [f"<div>{ink(line)}</div>" for line in (*r.left_out[:BEST], *r.remarks)]
-    return page(head, table(r.table(BEST)), count, *wrong(r), *said)
+    return page(head, fastest(r), count, *wrong(r), *said)
+
+
+def fastest(r: Result) -> str:
+    """The table of the first few, where one succeeded: what failed is said below it."""
+    return table(r.table(BEST)) if r.best is not None else f"<div>{ink('no trial has succeeded')}</div>"
 
 
 def wrong(r: Result) -> list[str]:
@@ -124,14 +149,13 @@ def wrong(r: Result) -> list[str]:
 
 @put("html", Table)
 def table(trials: Table) -> str:
-    head, rows = figures.board(trials)
+    head, rows = figures.board(trials, failed=True)
     if not rows:
-        return f"<div>{ink('no trial has succeeded')}</div>"
+        return f"<div>{ink(trials.more or 'no trials')}</div>"
     cell = '<td style="text-align:left;padding:1px 14px 1px 0;white-space:nowrap">'
     top = "".join(f"{cell}{ink(h)}</td>" for h in head)
     body = "".join(f"<tr>{''.join(f'{cell}{escape(v)}</td>' for v in row)}</tr>" for row in rows)
-    failed = len(trials) - len(rows)
-    more = f"<div>{ink(f'and {failed} that failed')}</div>" if failed else ""
+    more = f"<div>{ink(escape(trials.more))}</div>" if trials.more else ""
     return f'<table style="border:0;margin:2px 0"><tr>{top}</tr>{body}</table>{more}'
 
 

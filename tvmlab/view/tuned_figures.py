@@ -5,15 +5,16 @@ Colours are of middle lightness and the ground is left clear, so that they can b
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
-from html import escape
+from html import escape, unescape
 from math import ceil, floor, log10
 from typing import Any
 
 from ..core.units import SHORT, duration
 from ..tune import finish, insight
 from ..tune.records import Record
-from ..tune.result import speed, spread
+from ..tune.result import Table, speed, spread
 
 Json = dict[str, Any]
 
@@ -24,6 +25,7 @@ MOST_TICKS = 16  # values named along an axis
 MOST_CELLS = 40  # values of a knob up to which also those that were never tried have a row
 FAST, UNBROKEN = "Viridis", "\u00a0"
 TOP, BOTTOM, ROW = 56, 48, 24  # pixels: above and below the axes, of a row of a table
+TITLE, LINE = 80, 18  # letters of a line of a title: no viewer folds it; pixels of one more line
 
 
 # ---------------------------------------------------------------- words and numbers
@@ -83,10 +85,13 @@ def axis(title: str, **more: Any) -> Json:
 
 
 def layout(title: str, height: int = 360, **more: Any) -> Json:
+    lines = textwrap.wrap(unescape(title), TITLE) or [""]
+    text, room = "<br>".join(escape(line, quote=False) for line in lines), LINE * (len(lines) - 1)
     return {
-        "title": {"text": title, "font": {"size": 14}, "x": 0, "xanchor": "left", "y": 1, "yanchor": "top",
+        "title": {"text": text, "font": {"size": 14}, "x": 0, "xanchor": "left", "y": 1, "yanchor": "top",
                   "yref": "container", "pad": {"l": 12, "t": 10}},
-        "height": height, "margin": {"l": 60, "r": 16, "t": TOP, "b": BOTTOM}, "font": {"color": INK, "size": 12},
+        "height": height + room, "margin": {"l": 60, "r": 16, "t": TOP + room, "b": BOTTOM},
+        "font": {"color": INK, "size": 12},
         "paper_bgcolor": CLEAR, "plot_bgcolor": CLEAR, "hovermode": "closest",
         "legend": {"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom"}, "uirevision": "tvmlab", **more,
     }  # fmt: skip
@@ -109,28 +114,38 @@ def progress(records: Sequence[Record], title: str, retimed: Sequence[Record] = 
     scale, name = unit(times)
     top = 1.4 * max(times, default=1e-3) / scale
     data = [
-        _best(records, len(numbered), scale),
+        _best(records, len(numbered), scale, "best so far, by first times" if retimed else "best so far"),
         _dots([x for x in numbered if x[1].ok and x[1].alone], scale, "trial", color=BLUE, size=7),
         _dots([x for x in numbered if x[1].ok and not x[1].alone], scale, "one run only", color=BLUE, size=7,
               symbol="circle-open"),
         _dots([x for x in numbered if not x[1].ok], scale, "failed", top, color=RED, size=9, symbol="x-thin",
               line={"width": 2, "color": RED}),
+        _settled(_again(numbered, retimed), len(numbered), scale),
         _dots(_again(numbered, retimed), scale, "timed again", color=GREEN, size=11, symbol="diamond-open"),
     ]  # fmt: skip
     drawn = [t for t in data if t["x"]]
     across = axis("trial", tickformat="d", rangemode="tozero")
     ticks = "D2" if _narrow(times) else 1  # 1, 2, 5, 10; 1, 10
-    up = axis(f"time of a run ({name})", type="log", exponentformat="none", dtick=ticks)
+    up = axis(f"time of a run ({name}, logarithmic)", type="log", exponentformat="none", dtick=ticks)
     return {"data": drawn, "layout": layout(title, xaxis=across, yaxis=up)}
 
 
-def _best(records: Sequence[Record], last: int, scale: float) -> Json:
+def _best(records: Sequence[Record], last: int, scale: float, name: str) -> Json:
     """The line goes on to the last trial."""
     steps = insight.best_so_far(records)
     steps += [(last, steps[-1][1])] if steps else []
     line = {"color": ORANGE, "width": 2, "shape": "hv"}
-    return {"type": "scatter", "mode": "lines", "name": "best so far", "line": line, "hoverinfo": "skip",
+    return {"type": "scatter", "mode": "lines", "name": name, "line": line, "hoverinfo": "skip",
             "x": [n for n, _ in steps], "y": [short(t / scale) for _, t in steps]}  # fmt: skip
+
+
+def _settled(again: Sequence[tuple[int, Record]], last: int, scale: float) -> Json:
+    """What the best takes by the times that count, from its trial on: the line of first times may end below it."""
+    good = [(n, r.seconds) for n, r in again if r.seconds is not None]
+    n, took = min(good, key=lambda x: x[1], default=(0, 0.0))
+    line = {"color": GREEN, "width": 2, "dash": "dot"}
+    return {"type": "scatter", "mode": "lines", "name": "best, timed again", "line": line, "hoverinfo": "skip",
+            "x": [n, last + 1] if good else [], "y": [short(took / scale)] * 2 if good else []}  # fmt: skip
 
 
 def _dots(of: Sequence[tuple[int, Record]], scale: float, name: str, y: float = 0.0, **marker: Any) -> Json:
@@ -299,19 +314,23 @@ def predictions(records: Sequence[Record], every: int = 8) -> Json:
 # ---------------------------------------------------------------- what a live cell shows
 
 
-def board(best: Sequence[Record]) -> tuple[list[str], list[list[str]]]:
-    """Head and rows of the fastest: place, time, speed, point, knobs."""
-    good = [r for r in best if r.seconds is not None]
-    speed = any(r.flop for r in good)
-    names = [str(k[0]) for k in good[0].config] if good else []
+def board(best: Table, failed: bool = False) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of the fastest: place, time, spread, speed, point, knobs, and what is to be said of it."""
+    shown = [(n, r, said) for n, (r, said) in enumerate(zip(best, best.remarks), 1) if failed or r.seconds is not None]
+    fast, remarks = any(r.flop for _, r, _ in shown), any(said for *_, said in shown)
+    names = [str(k[0]) for k in shown[0][1].config] if shown else []
     rows = []
-    for n, r in enumerate(good, 1):
-        start = [str(n), duration(r.seconds or 0.0), *([f"{r.score:.4g}"] if speed else []), str(r.index)]
-        rows.append([*start, *[value(k[2]) for k in r.config]])
-    return ["", "time", *(["GFLOP/s"] if speed else []), "point", *names], rows
+    for n, r, said in shown:
+        time = duration(r.seconds) if r.seconds is not None else r.outcome
+        apart = f"{r.spread:.1%}" if r.alone and r.spread is not None and len(r.times) > 1 else ""
+        gflops = [f"{r.score:.4g}" if r.flop and r.score else ""] if fast else []
+        values = [*[value(k[2]) for k in r.config], *[""] * len(names)][: len(names)]
+        rows.append([str(n), time, apart, *gflops, str(r.index), *values, *([said] if remarks else [])])
+    head = ["", "time", "spread", *(["GFLOP/s"] if fast else []), "point", *names, *(["remarks"] if remarks else [])]
+    return head, rows
 
 
-def with_board(figure: Json, best: Sequence[Record]) -> Json:
+def with_board(figure: Json, best: Table) -> Json:
     """The same with a table of the fastest below it."""
     head, rows = board(best)
     if not rows:
@@ -319,7 +338,8 @@ def with_board(figure: Json, best: Sequence[Record]) -> Json:
     columns = [[escape(row[k]).replace(" ", UNBROKEN) for row in rows] for k in range(len(head))]
     clear = {"fill": {"color": CLEAR}, "line": {"color": GRID}, "align": "left", "height": ROW,
              "font": {"color": INK, "size": 11}}  # fmt: skip
-    low, room = ROW * (len(rows) + 1) + 10, figure["layout"]["height"] - TOP - BOTTOM
+    top = figure["layout"]["margin"]["t"]
+    low, room = ROW * (len(rows) + 1) + 10, figure["layout"]["height"] - top - BOTTOM
     whole = low + BOTTOM + room
     table = {
         "type": "table", "domain": {"x": [0, 1], "y": [0, low / whole]},
@@ -329,7 +349,7 @@ def with_board(figure: Json, best: Sequence[Record]) -> Json:
     }  # fmt: skip
     shown = figure["layout"]
     made = {
-        **shown, "height": TOP + whole + 8, "margin": {**shown["margin"], "b": 8},
+        **shown, "height": top + whole + 8, "margin": {**shown["margin"], "b": 8},
         "yaxis": {**shown["yaxis"], "domain": [(low + BOTTOM) / whole, 1]},
     }  # fmt: skip
     return {"data": [*figure["data"], table], "layout": made}

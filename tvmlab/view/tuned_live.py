@@ -23,7 +23,7 @@ from ..tune.watch import ended
 from . import tuned_figures as figures
 from .rich import page
 from .shown import image
-from .tuned import BEST, bundle, table, wrong
+from .tuned import BEST, bundle, fastest, wrong
 from .tuned_still import still
 
 OFTEN, RESTED = 0.4, 10.0  # seconds between two updates at least; and so many times what one takes
@@ -68,7 +68,7 @@ class Follower:
         best, said = result.table(BEST), str(result.progress)
         name = figures.called(self.session.task)
         trials = figures.progress(result.records, f"{escape(name)}, {escape(said)}", result.retimed)
-        text, below = f"{name}, {said}\n{best}", page(table(best), *wrong(result))
+        text, below = f"{name}, {said}\n{best}", page(fastest(result), *wrong(result))
         if self.drawn and self.session.state in RESTING:
             return {**bundle(figures.with_board(trials, best), text), "text/html": image(still(trials), said) + below}
         return {"text/plain": text, "text/html": f"<div>{still(trials)}</div>{below}"}

@@ -13,18 +13,19 @@ from html import escape, unescape
 from typing import Any
 
 from .pictures.svg import COLOURS, Svg
-from .tuned_figures import Json, decades
+from .tuned_figures import LINE, Json, decades
 
-WIDTH, SIZE, LETTERS = 680.0, 11, 92
+WIDTH, SIZE = 680.0, 11
 NAMES = {colour: name for name, colour in COLOURS.items()}
 VIRIDIS = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))  # at 0, 1/4, ... 1
 
 
 def still(figure: Json) -> str:
     layout = figure["layout"]
-    svg = Svg(WIDTH, layout["height"], plain(layout["title"]["text"]))
-    title = svg.title if len(svg.title) <= LETTERS else f"{svg.title[: LETTERS - 3]}..."
-    svg.text(12, 20, title, "ink", size=12, bold=True)
+    svg = Svg(WIDTH, layout["height"], plain(layout["title"]["text"].replace("<br>", " ")))
+    lines = layout["title"]["text"].split("<br>")
+    for n, line in enumerate(lines):
+        svg.text(12, 20 + LINE * n, plain(line), "ink", size=12, bold=True)
     for note in layout.get("annotations", ()):
         for n, line in enumerate(note["text"].split("<br>")):
             svg.text(WIDTH / 2, layout["height"] / 2 + 16 * n, plain(line), "quiet", "middle")
@@ -92,12 +93,13 @@ def _round(low: float, high: float, most: int) -> list[float]:
 
 def _panel(svg: Svg, layout: Json, traces: Sequence[Json], end: str) -> None:
     """One pair of axes with what is drawn on it."""
+    down = LINE * layout["title"]["text"].count("<br>")
     xs, ys = ([v for t in traces for v in t[k]] for k in "xy")
     across, up = layout[f"xaxis{end}"], layout[f"yaxis{end}"]
     words = [len(str(w)) for w in (ys if up.get("type") == "category" else ())]
     room = 60.0 + max(0.0, 6.2 * max(words, default=0) - 40)
     a, b = across.get("domain", (0.0, 1.0))
-    left, right, top, bottom = 12 + room, WIDTH - 40, 64.0, svg.height - 48
+    left, right, top, bottom = 12 + room, WIDTH - 40, 64.0 + down, svg.height - 48
     wide, high = right - left, bottom - top
     below, above = up.get("domain", (0.0, 1.0))
     x = Axis(across, xs, left + a * wide, left + b * wide)
@@ -111,17 +113,17 @@ def _panel(svg: Svg, layout: Json, traces: Sequence[Json], end: str) -> None:
     svg.text(x.start, y.end - 8, plain(up["title"]["text"]), "quiet", "start", SIZE)
     for t in traces:
         DRAW[t["type"]](svg, t, x, y)
-    _legend(svg, [t for t in traces if t.get("name") and layout.get("showlegend", True)], x.end)
+    _legend(svg, [t for t in traces if t.get("name") and layout.get("showlegend", True)], x.end, 40 + down)
 
 
-def _legend(svg: Svg, traces: Sequence[Json], right: float) -> None:
+def _legend(svg: Svg, traces: Sequence[Json], right: float, y: float) -> None:
     for t in reversed(traces):
         right -= 24 + 6.2 * len(t["name"])
-        svg.text(right + 12, 40, t["name"], "quiet", size=SIZE)
+        svg.text(right + 12, y, t["name"], "quiet", size=SIZE)
         if "markers" in t["mode"]:
-            _marks(svg, t, [(right, 36.0)])
+            _marks(svg, t, [(right, y - 4)])
         else:
-            svg.line([(right - 8, 36), (right + 8, 36)], NAMES.get(t["line"]["color"], "accent"), wide=2)
+            svg.line([(right - 8, y - 4), (right + 8, y - 4)], NAMES.get(t["line"]["color"], "accent"), wide=2)
 
 
 # ---------------------------------------------------------------- what stands on them

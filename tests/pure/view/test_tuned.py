@@ -3,6 +3,7 @@
 import json
 import threading
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import pytest
 
@@ -204,7 +205,32 @@ def test_a_result_shows_its_summary_its_fastest_and_what_failed():
     assert "1 × wrong" in html and "a &lt;b&gt;cell&lt;/b&gt;" in html and "3 points not measured: x &lt; y" in html
     assert "<td" in html and html.index("2 ms</td>") < html.index("2.5 ms</td>") < html.index("4 ms</td>")
     assert "no trial has succeeded" in result([failed(1)])._repr_mimebundle_()["text/html"]
-    assert "and 2 that failed" in result([*MIXED]).table()._repr_mimebundle_()["text/html"]
+    whole = result([*MIXED]).table()._repr_mimebundle_()["text/html"]
+    assert "a &lt;b&gt;cell" in whole and ">spread<" in whole and "wrong</td>" in whole and ".table(None)" not in whole
+    assert "... 4 more: .table(None)" in result([*MIXED]).table(2)._repr_mimebundle_()["text/html"]
+
+
+def test_a_spread_and_what_is_said_of_a_time_are_in_the_html_too():
+    one = replace(timed(5, 2e-3), times=[1.9e-3, 2e-3, 2.1e-3])
+    again = timed(5, 2.2e-3, kind="retimed", at=7.0)
+    assert "5.0%</td>" in result([one]).table()._repr_mimebundle_()["text/html"]
+    html = result([one], retimed=[again]).table()._repr_mimebundle_()["text/html"]
+    assert "timed again: 2 ms at first" in html and ">remarks<" in html
+
+
+def test_a_long_title_is_folded_and_what_it_says_is_all_there():
+    title = " ".join(f"word{n}" for n in range(30))
+    made = figures.progress(MIXED, title)
+    lines = made["layout"]["title"]["text"].split("<br>")
+    assert " ".join(lines) == title and max(map(len, lines)) <= figures.TITLE and len(lines) > 2
+    assert made["layout"]["margin"]["t"] == figures.TOP + figures.LINE * (len(lines) - 1)
+    assert all(line in still(made) for line in lines) and "logarithmic" in still(made)
+
+
+def test_the_line_of_the_best_says_what_it_takes_when_it_is_timed_again():
+    found = by_name(figures.progress(MIXED, "t", [timed(5, 2.2e-3, kind="retimed", at=7.0)]))
+    assert (found["best, timed again"]["x"], found["best, timed again"]["y"]) == ([3, 6], [2.2, 2.2])
+    assert "best so far, by first times" in found and "best so far" not in found
 
 
 # ---------------------------------------------------------------- while it runs
@@ -255,7 +281,7 @@ def test_a_run_in_a_notebook_ends_as_a_figure(screen):
     pytest.importorskip("plotly")
     data = {t.get("name", t["type"]): t for t in last[tuned.MIME]["data"]}
     assert len(data["trial"]["x"]) == 20 and len(data["table"]["cells"]["values"][0]) == 5
-    assert str(found.best.index) in data["table"]["cells"]["values"][3 if found.best.flop else 2]
+    assert str(found.best.index) in data["table"]["cells"]["values"][4 if found.best.flop else 3]
 
 
 def test_a_session_is_followed_in_the_background_and_paused_it_is_a_figure(screen):
