@@ -11,7 +11,7 @@ from typing import Any
 from . import records as recording
 from .candidate import Candidate, Refused, candidate
 from .measure import Measured
-from .records import Log, Record
+from .records import Log, Record, RecordError
 from .result import Drift
 
 DRIFT_EVERY = 24  # trials between two timings of the same candidate
@@ -62,9 +62,9 @@ class Book:
 
     def read(self) -> list[Record]:
         """What the file has of this task: it is not measured again."""
-        if self.log is None or not self.log.path.exists():
+        if self.log is None:
             return []
-        loaded = recording.load(self.log.path)
+        loaded = self.log.news()
         self.notes += loaded.notes
         known = recording.matching(loaded.records, self.task, self.target, ("trial", "retimed"))
         if other := sum(r.kind == "trial" for r in loaded.records) - sum(r.kind == "trial" for r in known):
@@ -78,6 +78,22 @@ class Book:
         if other := len(same) - len(here):
             self.notes.append(f"{other} trials in the file are of another machine or thread count, and are left alone")
         return here
+
+    def hear(self) -> list[tuple[int, float | None]]:
+        """What another session has added to the file meanwhile counts here too; the scores of points that are new."""
+        if self.log is None:
+            return []
+        try:
+            loaded = self.log.news()
+        except (OSError, RecordError):
+            return []  # what cannot be read is no reason to stop
+        known = recording.matching(loaded.records, self.task, self.target)
+        same = [r for r in known if r.space == str(self.task.space.hash) and r.threads == self.threads]
+        new = self.know([r for r in same if self.machine in ("", r.machine)])
+        if new:
+            said = f"another session adds to {self.log.path.name}: its trials count here too"
+            self.notes += [] if said in self.notes else [said]
+        return [(r.index, r.score) for r in new]
 
     def know(self, records: Iterable[Record]) -> list[Record]:
         """Trials of before, of this space; those that are new, by point."""

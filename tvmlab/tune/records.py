@@ -196,6 +196,25 @@ class Log:
         self.path = Path(path)
         self.pending: list[Record] = []
         self.trouble = ""
+        self._seen = 0  # bytes of the file that have been read
+        self._own: set[bytes] = set()  # lines of ours that have not been read since
+
+    def news(self) -> Loaded:
+        """What others have added since it was read last; at first, all that there is."""
+        size = self.path.stat().st_size if self.path.exists() else 0
+        if size <= self._seen:  # nothing, or another file has taken its place
+            self._seen = size
+            return Loaded([], [])
+        first = not self._seen
+        with open(self.path, "rb") as f:
+            f.seek(self._seen)
+            data = f.read()
+        whole = data if first else data[: data.rfind(b"\n") + 1]  # a line that is being written comes later
+        self._seen += len(whole)
+        lines = whole.split(b"\n")
+        others = [line for line in lines if line not in self._own]
+        self._own.difference_update(lines)
+        return parsed(b"\n".join(others), self.path.name)
 
     def add(self, record: Record) -> bool:
         """False if it could not be written."""
@@ -207,6 +226,7 @@ class Log:
         if self.pending:
             try:
                 append(self.path, self.pending)
+                self._own.update(r.to_json().encode() for r in self.pending)
             except OSError as e:
                 self.trouble = f"{self.path.name} cannot be written ({e.strerror or e})"
                 return False

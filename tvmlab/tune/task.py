@@ -53,7 +53,7 @@ class Task:
 
         made: Any = task_of(outputs, args, target)
         need_tensors(made.trace, made.tensors)
-        return made
+        return made  # type: ignore[no-any-return]
 
     @staticmethod
     def opened(schedule: Any, args: Sequence[Any], parameters: Any, target: Any = None) -> Task:
@@ -65,8 +65,9 @@ class Task:
         from .asked import need_tensors
         from .opened import OpenedTask
 
-        need_tensors(schedule.trace, args)
-        return OpenedTask(schedule, args, parameters, target)
+        made = OpenedTask(schedule, args, parameters, target)
+        need_tensors(made.document.root, made.tensors)
+        return made
 
     @property
     def space(self) -> Space:

@@ -88,6 +88,7 @@ class Work:
 
     def _propose_and_measure(self, ahead: Ahead) -> None:
         while not self.over:
+            ahead.tell(self.book.hear())
             if not ahead.asked and not self._ask(ahead):  # all that is wanted is being measured
                 ahead.tell(self._measure([], None))
                 continue

@@ -5,8 +5,10 @@ import re
 import signal
 import threading
 
+import numpy as np
 import pytest
 
+import tvmlab
 from tests.pure.tune.test_session import Played, begun, path, played  # noqa: F401
 from tests.tuning import declared, matmul
 from tvmlab import te, tune
@@ -93,6 +95,22 @@ def test_a_machine_is_not_called_steady_where_timing_again_says_otherwise():
     assert finish.unlike([first], [first]) == ""
 
 
+# ---------------------------------------------------------------- code
+
+
+@pytest.mark.parametrize("make", ["expression", "template"])
+def test_its_code_is_a_whole_program(make):
+    a, b, c = declared(8)
+    task = tune.Task.of(c, [a, b, c]) if make == "expression" else matmul(8, y=(2,), x=(4,), k=(2,))
+    scope = {}
+    exec(tune.run(task, trials=2).to_code(), scope)
+    built = tvmlab.build(scope["s"], scope["args"], "interp")
+    x, y, z = (np.random.default_rng(k).random((8, 8), "float32") for k in range(3))
+    got = tvmlab.nd.array(z)
+    built(tvmlab.nd.array(x), tvmlab.nd.array(y), got)
+    np.testing.assert_allclose(got.numpy(), x @ y, rtol=1e-5)
+
+
 # ---------------------------------------------------------------- progress in a file
 
 
@@ -106,3 +124,18 @@ def test_in_a_file_there_is_a_line_now_and_then(monkeypatch):
     tune.run(matmul(), trials=3)
     lines = watch.sys.stderr.getvalue().splitlines()
     assert lines[0].startswith("running: ") and lines[-1].startswith("done: 3 of 3 trials") and len(lines) > 2
+
+
+# ---------------------------------------------------------------- two sessions, one file
+
+
+def test_what_another_session_adds_to_the_file_is_not_measured_again(path):  # noqa: F811
+    first = tune.Session(matmul(), trials=60, search="grid", records=path, setup={"jobs": 1})
+    other = list(tune.run(matmul(), trials=40, search="grid").records)
+    first.on_trial = lambda r: len(first.records) == 3 and records.append(path, other[20:])
+    told = []
+    tell, first.search.tell = first.search.tell, lambda found: (told.extend(i for i, _ in found), tell(found))
+    result = first.start().wait() and first.result
+    again = [r.index for r in records.load(path) if r.kind == "trial"]
+    assert len(again) == len(set(again)) == len(result.records) == 60 and {*range(20, 40)} <= set(told)
+    assert sum("another session adds to log.jsonl" in n for n in result.notes) == 1

@@ -86,13 +86,14 @@ def test_divisors_and_powers_of_two_are_offered_and_not_too_many():
 
 
 def test_every_order_of_a_few_loops():
-    s, (_, _, c) = product()
+    s, (a, b, c) = product()
     (i, j), (k,) = c.op.axis, c.op.reduce_axis
     s[c].reorder(k, i, j)
     (p,) = openable(s)
     assert len(p.values) == 6 and p.values == sorted(p.values)
     for index in range(6):
-        s2, _ = OpenedTask(s, [c], {p.id: None}).instantiate(Task.opened(s, [c], {p.id: None}).space.get(index))
+        task = Task.opened(s, [a, b, c], {p.id: None})
+        s2, _ = OpenedTask(s, [c], {p.id: None}).instantiate(task.space.get(index))
         assert f"reorder({p.values[index]})" in s2.to_code()
 
 
