@@ -37,8 +37,7 @@ def test_the_choices_of_a_matmul():
     assert task.space.names == ["C.i", "C.j", "C.k", "C.order", "C.cache", "C.parallel", "C.swap", "C.unroll",
                                 "C.vectorize"]  # fmt: skip
     assert task.flop == 2.0 * 64**3 and task.workload[:2] == ("generic", "C: float32[64, 64]")
-    again = tune.Task.of(declare()[-1], declare(), "llvm")
-    other = tune.Task.of(declare(32)[-1], declare(32), "llvm")
+    again, other = (tune.Task.of(made[-1], made, "llvm") for made in (declare(), declare(32)))
     assert (again.space.hash, other.space.hash == task.space.hash) == (task.space.hash, False)
 
 
