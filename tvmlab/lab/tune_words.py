@@ -36,4 +36,5 @@ def _split(axis: str, inside: int) -> str:
         return f"iterations of the inner one of the two loops that {axis} is split into"
     if inside == GPU_LEVELS:
         return f"{axis} is split into blocks x virtual threads x threads x elements of a thread: all but the blocks"
-    return f"the inner {inside} of the {inside + 1} loops of {axis}: 8 x 4 is 8 iterations around 4; the outer has the rest"
+    loops = f"the inner {inside} of the {inside + 1} loops of {axis}"
+    return f"{loops}: 8 x 4 is 8 iterations around 4; the outer has the rest"
