@@ -168,7 +168,7 @@ export function staggered(names: string[], gap: number, letter: number): { text:
 /** How wide each of `n` cells is in so many pixels, and whether a time fits into it. */
 export function fitting(width: number, n: number): { cell: number; text: boolean } {
   const cell = Math.max(11, Math.min(96, Math.floor(width / Math.max(1, n))));
-  return { cell, text: cell >= 48 };
+  return { cell, text: cell >= 50 };
 }
 
 /** Names as short as they stay different: without ": factor", and without "C." where all begin so. */

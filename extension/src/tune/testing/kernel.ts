@@ -129,7 +129,7 @@ export function fakeTuner(over: Partial<TuneState> = {}): FakeTuner {
     finish() {
       const fast = [...new Map(tuner.trials.filter((t) => t.seconds).map((t) => [t.index, t])).values()].sort((a, b) => a.seconds! - b.seconds!).slice(0, 5);
       const retimed = fast.map(({ index, seconds }, i) => ({ index, seconds: seconds! * (1.2 + 0.3 * i) }));
-      change({ state: "done", retimed, best: retimed[0]?.seconds ?? null });
+      change({ state: "done", retimed, since: tuner.trials.length, best: retimed[0]?.seconds ?? null });
     },
     refuse: (what, card) => void refusals.set(what, card),
   };
