@@ -19,7 +19,11 @@ HERE = "a machine"
 
 
 class Played:
-    """A link to workers that answer at once. `does[name]`: "ok", "lost", "failed", or "silent": never."""
+    """A link to workers that answer at once. `does[name]`: "ok", "lost", "failed", or "silent": never; `cut`: what
+    comes of the next jobs instead.
+    """
+
+    cut = ()
 
     def __init__(self, given, security=None):
         self.workers = dict(given)  # name -> what `about` says beside the usual
@@ -37,14 +41,19 @@ class Played:
         if function is there.about:
             answer = json.dumps({"name": address, "machine": HERE, "host": "h", "why": "", **self.workers[address]})
             done()
-            return Sent("done", answer)
+            return self._next(Sent("done", answer))
         self.jobs.append((address, job))
         does = self.does.get(address, "ok")
         if does != "silent":
             done()
         if does != "ok":
             return Sent(does, "it broke")
-        return Sent("done", json.dumps({"measured": asdict(Measured("ok", times=(1e-3,) * 3)), "notes": []}))
+        return self._next(
+            Sent("done", json.dumps({"measured": asdict(Measured("ok", times=(1e-3,) * 3)), "notes": []}))
+        )
+
+    def _next(self, usual):
+        return Sent(self.cut.pop(0), "the scheduler was lost") if self.cut else usual
 
     def outcome(self, sent):
         return sent.how, sent.what
@@ -123,6 +132,24 @@ def test_when_nobody_is_left_to_time_the_fastest_again_their_first_times_stay(tm
 def gone(s):
     with s._measurer.crew.changed:
         assert s._measurer.crew.changed.wait_for(lambda: not s._measurer.crew.fit, 30)
+
+
+def test_what_was_lost_with_the_scheduler_is_asked_for_again_and_blames_no_worker(monkeypatch):
+    monkeypatch.setattr(Played, "cut", ["cut"] * 4 + ["lost"])
+    with opened({"a": {}}) as m:
+        Played.last.cut = ["cut"] * 4
+        found = one(m)
+        assert (found.outcome, found.worker, found.reason) == ("ok", "a", "") and len(m) == 1
+        assert m.notes[1:] == ["the scheduler was lost; what was being measured is measured again"]
+
+
+def test_a_worker_that_was_gone_is_asked_again_when_it_is_back():
+    with opened({"a": {}, "b": {}}) as m:
+        Played.last.workers.pop("a")
+        with m.crew.changed:
+            assert m.crew.changed.wait_for(lambda: len(m.crew.fit) == 1, 30)
+            Played.last.workers["a"] = {}
+            assert m.crew.changed.wait_for(lambda: len(m.crew.fit) == 2, 30)
 
 
 def test_a_candidate_that_all_are_lost_with_is_given_up():

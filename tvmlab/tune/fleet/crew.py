@@ -13,6 +13,7 @@ from typing import Any, Literal
 from . import ANY
 from .link import FleetError, Link
 
+ASKED = 3  # times that a worker is, whose answer does not come
 LOOK = 0.25  # seconds between two looks at who is there
 SETTLE = 5.0  # seconds that the first worker which fits waits for the others, before the kind of machine is chosen
 State = Literal["asked", "fit", "unfit", "quiet", "gone"]
@@ -32,6 +33,7 @@ class Member:
     since: float = 0.0  # it is busy, or was asked
     heard: tuple[float, float] = (0.0, 0.0)
     trials: int = 0
+    asked: int = 0  # times
     answer: Any = None  # what comes of having asked it
 
     @property
@@ -165,8 +167,9 @@ class Crew:
 
     def _look(self) -> None:
         there = self.link.addresses()
-        for address in sorted(there - self.members.keys()):
-            self._meet(address)
+        for address in sorted(there):
+            if address not in self.members or self.members[address].state == "gone":
+                self._meet(address)
         for m in list(self.members.values()):
             if m.address not in there and m.state != "gone":
                 self._leave(m, "gone", "it is gone")
@@ -180,17 +183,28 @@ class Crew:
                 self._leave(m, "gone", self.trouble)
 
     def _meet(self, address: str) -> None:
-        m = Member(address, since=time.monotonic())
+        before = self.members.get(address)
+        m = Member(address, trials=before.trials if before else 0)
         with self.changed:
             self.members[address] = m
+        self._ask(m)
+
+    def _ask(self, m: Member) -> None:
+        m.since, m.asked = time.monotonic(), m.asked + 1
         m.answer = self.ask(m, lambda: self._answered.append(m))
 
     def _hear(self, m: Member) -> None:
-        """Its answer: who it is, and whether it fits."""
+        """Its answer: who it is, and whether it fits. One that was lost is asked for again."""
+        if m.state != "asked":
+            return
         found = self.read(m)
+        again = found.get("lost")
+        if again == "cut":
+            m.asked = 0
+        if again and m.asked < ASKED:
+            self._ask(m)
+            return
         with self.changed:
-            if m.state != "asked":
-                return
             m.name, m.machine, m.host = (str(found.get(k, "")) for k in ("name", "machine", "host"))
             m.state, m.why, m.answer = "fit", str(found["why"]), None
             missing = [n for n in self.fleet.need if n not in found.get("resources", ())]

@@ -23,42 +23,65 @@ class FleetError(LabError, ConnectionError):
     """A fleet that cannot be reached, or has no worker for this."""
 
 
-def carried(function: Function, topic: str, key: str, text: str) -> None:
-    """On the worker: do a job, and say what came of it. (A task's result would have to be fetched from the worker.)"""
-    from distributed import get_worker
-
-    get_worker().log_event(topic, [key, function(text)])
+# What a worker does with a job: it says what came of it. (A task's result would have to be fetched from the worker.)
+# It is sent as text: to unpickle a function of a package that a worker does not have would end that worker.
+CARRIED = """
+from importlib import import_module
+from distributed import get_worker
+get_worker().log_event(topic, [key, getattr(import_module(module), name)(text)])
+"""
 
 
 @dataclass
 class Sent:
-    """A job that is with a worker."""
+    """A job that is with a worker. `way`: the connection it was sent by."""
 
+    done: Callable[[], Any]
+    way: Any = None
     future: Any = None
     answer: str = ""
     heard: threading.Event = field(default_factory=threading.Event)
+    _once: threading.Lock = field(default_factory=threading.Lock)
+
+    def ended(self) -> None:
+        """The job has, as its answer says, or its state, whichever comes first."""
+        if self._once.acquire(blocking=False):
+            self.done()
 
 
 class Link:
     """To a scheduler. `given`: its address, or a Client, which stays open."""
 
-    carried: Callable[..., Any] = staticmethod(carried)
-
     def __init__(self, given: Any, security: Any = None) -> None:
         self.owned = isinstance(given, str)
+        self._given, self._security = given, security
         self.client = _connected(given, security) if self.owned else given
         if getattr(self.client, "asynchronous", False):
             raise FleetError(
                 "asynchronous-client", "this client is asynchronous, and a session waits for it in threads",
                 legal=["Client(address)"],
             )  # fmt: skip
+        self._attending = threading.Lock()
         self._topic = f"tvmlab-{uuid.uuid4().hex}"
-        self._out: dict[str, tuple[Sent, Callable[[], Any]]] = {}
-        self.client.subscribe_topic(self._topic, self._hear)
+        self._out: dict[str, Sent] = {}
+        self._way: Any = None
+        self._attend()
+
+    def _attend(self) -> None:
+        """Hear the answers, also by a new connection: who was subscribed is forgotten with the old one."""
+        with self._attending:
+            way = self.client.scheduler_comm
+            if way is not None and way is not self._way:
+                self.client.subscribe_topic(self._topic, self._hear)
+                self._way = way
 
     def addresses(self) -> set[str]:
         """Of the workers that are there now."""
-        return set(self.client.nthreads())
+        if self.owned and self.client.status == "closed":  # it tries to connect again for a while only
+            self.client = _connected(self._given, self._security)
+        there = set(self.client.nthreads())
+        self._attend()
+        return there
 
     def beats(self) -> dict[str, float]:
         """Of each worker by address: when the scheduler last heard of it, by the scheduler's clock."""
@@ -66,41 +89,50 @@ class Link:
 
     def send(self, function: Function, address: str, text: str, key: str, done: Callable[[], Any]) -> Sent:
         """Have that worker, and no other, do a job. `done()` is called when it has ended; then `outcome` says how."""
-        sent = Sent()
-        self._out[key] = sent, done
+        self._attend()
+        self._out[key] = sent = Sent(done, self._way)
         sent.future = self.client.submit(
-            self.carried, function, self._topic, key, text,
+            *self.job(function, key, text),
             workers=[address], allow_other_workers=False, pure=False, key=f"tvmlab-{key}",
         )  # fmt: skip
-        sent.future.add_done_callback(lambda _: done())
+        sent.future.add_done_callback(lambda _: sent.ended())
         return sent
+
+    def job(self, function: Function, key: str, text: str) -> tuple[Any, ...]:
+        """What is called on the worker, and with what."""
+        names = {"module": function.__module__, "name": function.__name__}
+        return exec, CARRIED, {**names, "topic": self._topic, "key": key, "text": text}
 
     def _hear(self, event: Any) -> None:
         """An answer."""
         key, answer = event[1]
         if key in self._out:
-            sent, done = self._out[key]
+            sent = self._out[key]
             sent.answer = answer
             sent.heard.set()
-            done()
+            sent.ended()
 
     def outcome(self, sent: Sent) -> tuple[str, str]:
-        """Of a job that has ended: ("done", what it returned), ("failed", why) or ("lost", why)."""
+        """Of a job that has ended: ("done", what it returned), ("failed", why), ("lost", why), or ("cut", why): the
+        connection to the scheduler was, which says nothing about the worker.
+        """
         if sent.heard.is_set():
             return "done", sent.answer
         if sent.future.status == "error":
             error = sent.future.exception(timeout=ON_ITS_WAY)
             kind = "lost" if type(error).__name__ in ("KilledWorker", "CommClosedError") else "failed"
             return kind, f"{type(error).__name__}: {error}"
-        if sent.future.status == "cancelled":
-            return "lost", "its job was cancelled by somebody else"
-        return ("done", sent.answer) if sent.heard.wait(ON_ITS_WAY) else ("lost", "its answer was lost")
+        if sent.future.status != "cancelled" and sent.heard.wait(ON_ITS_WAY):
+            return "done", sent.answer
+        if sent.way is not self.client.scheduler_comm:
+            return "cut", "the connection to the scheduler was lost"
+        return "lost", "its job was cancelled by somebody else" if sent.future.cancelled() else "its answer was lost"
 
     def forget(self, key: str) -> None:
         """A job that is not of interest any more: one that has not begun does not."""
         sent = self._out.pop(key, None)
-        if sent is not None and sent[0].future is not None:
-            sent[0].future.release()
+        if sent is not None and sent.future is not None:
+            sent.future.release()
 
     def tell(self, function: Callable[[str], None], addresses: Iterable[str], text: str) -> None:
         """Call that in these workers, also while they work; nobody waits for it."""

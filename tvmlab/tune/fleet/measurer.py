@@ -21,6 +21,7 @@ from .crew import Crew, Member
 from .link import FleetError, Link
 
 TRIES = 3  # workers that may be lost with a candidate before it is given up
+NO_TVMLAB = "ModuleNotFoundError: No module named 'tvmlab'"
 MOST_NAMED = 8  # workers that a sentence names
 
 
@@ -94,7 +95,7 @@ class FleetMeasurer:
 
     def _close(self) -> None:
         self.crew.close()
-        reached = [m.address for m in self.crew.members.values() if m.state in ("fit", "unfit")]
+        reached = [m.address for m in self.crew.members.values() if m.state in ("fit", "unfit") and m.machine]
         self._link.say(there.end, reached, json.dumps(self.name))
         self._link.close()
 
@@ -160,6 +161,9 @@ class FleetMeasurer:
                 return self._read(job, tried), member.address
             if job.how == "cancelled":
                 return Measured("cancelled"), ""
+            if job.how == "cut":
+                self._note(f"{job.what}; what was being measured is measured again")
+                continue
             tried[member.address] = f"{member.called}: {job.what}"
             if job.how == "failed":
                 self.crew.aside(member, job.what)
@@ -224,8 +228,11 @@ class FleetMeasurer:
         how, what = self._link.outcome(member.answer)
         if how == "done":
             return dict(json.loads(what))
+        if what == NO_TVMLAB:
+            return {"why": "it has no tvmlab"}
         missing = "ModuleNotFoundError" in what and "tvmlab" in what
-        return {"why": f"it has no tvmlab of this version ({what})" if missing else what}
+        why = f"it has no tvmlab of this version ({what})" if missing else what
+        return {"why": why, "lost": "" if how == "failed" else how}
 
     def _lost(self, member: Member, why: str) -> None:
         with self._guard:
