@@ -33,11 +33,16 @@ class Played:
     def addresses(self):
         return set(self.workers)
 
+    def name(self, address):
+        return f"name of {address}"
+
     def beats(self):
         return dict.fromkeys(self.workers, 1.0)
 
     def send(self, function, address, text, key, done):
         job = json.loads(text)
+        if function is there.about and self.workers[address].get("stopped"):
+            return Sent("pending", "")
         if function is there.about:
             answer = json.dumps({"name": address, "machine": HERE, "host": "h", "why": "", **self.workers[address]})
             done()
@@ -189,6 +194,55 @@ def test_without_a_worker_it_says_who_there_is_and_why_not():
     assert sorted(e.value.where) == ["a: it has tvmlab 0.0.1, and this is 0.1.0", "b: it has no gpu"]
     with pytest.raises(link.FleetError, match="this fleet has no worker"):
         opened({})
+
+
+def test_that_a_first_worker_is_waited_for_is_said_at_once(capsys, monkeypatch):
+    for show, said in ((True, "tune: waiting for a first worker of the fleet, 0 s at most\n"), (False, "")):
+        with pytest.raises(link.FleetError, match="this fleet has no worker"):
+            tune.run(matmul(), trials=1, fleet=fleet({}), show=show)
+        assert capsys.readouterr().err == said
+    monkeypatch.setattr(crew, "AWHILE", 0.0)
+    with pytest.raises(link.FleetError, match="name of a: it has not answered"):
+        tune.run(matmul(), trials=1, fleet=fleet({"a": {"stopped": True}}))
+    assert "waiting for an answer of name of a, " in capsys.readouterr().err
+
+
+def test_a_worker_that_never_answers_is_in_the_notes(monkeypatch):
+    monkeypatch.setattr(crew, "SETTLE", 0.0)
+    with opened({"a": {}, "b": {"stopped": True}}) as m:
+        assert one(m).worker == "a"
+        assert "name of b has taken no part: it has not answered since it was asked" in m.notes
+
+
+def test_all_who_wait_have_one_patience_with_a_fleet_without_workers(monkeypatch):
+    with opened({"a": {}}) as m:
+        Played.last.workers.clear()
+        with m.crew.changed:
+            assert m.crew.changed.wait_for(lambda: not m.crew.fit, 30)
+        assert one(m).outcome == "lost"
+        monkeypatch.setattr(m.crew.changed, "wait", None)  # nobody waits again
+        assert [one(m, k).reason for k in (1, 2)] == ["no worker of the fleet is left"] * 2
+        monkeypatch.undo()
+
+
+def test_after_a_pause_a_worker_is_waited_for_again():
+    with opened({"a": {}}) as m:
+        Played.last.workers.clear()
+        with m.crew.changed:
+            assert m.crew.changed.wait_for(lambda: not m.crew.fit, 30)
+        assert one(m).outcome == "lost"
+        m.cancel(threading.Event())
+        m.crew.fleet, m.crew._seen = fleet({}, patience=60.0), float("-inf")  # it was a long one
+        threading.Timer(0.1, lambda: Played.last.workers.update(a={})).start()
+        assert one(m).outcome == "ok"
+
+
+def test_nobody_is_given_work_while_the_scheduler_does_not_answer(monkeypatch):
+    with opened({"a": {}}) as m:
+        monkeypatch.setattr(Played, "addresses", lambda self: 1 / 0)
+        with m.crew.changed:
+            assert m.crew.changed.wait_for(lambda: m.crew.trouble, 30)
+        assert one(m).reason.startswith("the scheduler does not answer: ZeroDivisionError") and not Played.last.jobs
 
 
 def test_a_session_ends_when_no_worker_is_left(tmp_path):

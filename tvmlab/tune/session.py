@@ -26,7 +26,7 @@ from .measure import Measurer, Setup
 from .records import Log, Record
 from .restrict import On, PartOf, Within
 from .result import Drift, Progress, Result
-from .watch import Watched, watched
+from .watch import Watched, aloud, watched
 from .work import Budget, Work
 
 OnTrial = Callable[[Record], Any]
@@ -330,7 +330,8 @@ def run(
     `show`: follow it here, with plots in a notebook, in a line of progress in a terminal, in one every 10 s elsewhere;
     None: the same, and elsewhere nothing of what takes less.
     """
-    session = Session(task, trials, seconds, search, seed, records, target, on_trial, batch, setup, fleet)
+    with aloud(show is not False):
+        session = Session(task, trials, seconds, search, seed, records, target, on_trial, batch, setup, fleet)
     with watched(session, show):
         return _waited(session.start())
 

@@ -9,12 +9,32 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from ..core import hooks
 
 SLOW = 0.5  # seconds between two progress lines in a terminal
 SELDOM = 10.0  # and elsewhere, as in a file
+
+
+_aloud: ContextVar[bool] = ContextVar("aloud", default=False)
+
+
+@contextmanager
+def aloud(wanted: bool) -> Iterator[None]:
+    """Is a person told inside the block what is being waited for?"""
+    before = _aloud.set(wanted)
+    try:
+        yield
+    finally:
+        _aloud.reset(before)
+
+
+def tell(text: str) -> None:
+    """Say that in a line, if a person is to be told."""
+    if _aloud.get():
+        print(text, file=sys.stderr, flush=True)
 
 
 class Drawn:

@@ -10,9 +10,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ..watch import tell
 from . import ANY
 from .link import FleetError, Link
 
+AWHILE = 2.0  # seconds after which it is said that an answer is waited for
+MOST_NAMED = 8  # workers that a sentence names
 ASKED = 3  # times that a worker is, whose answer does not come
 LOOK = 0.25  # seconds between two looks at who is there
 SETTLE = 5.0  # seconds that the first worker which fits waits for the others, before the kind of machine is chosen
@@ -60,6 +63,9 @@ class Crew:
         self._answered: deque[Member] = deque()
         self._over = threading.Event()
         self._listened = 0.0
+        self._told = ""
+        self._seen = time.monotonic()  # when a worker that fits was there
+        self._anew = False
 
     # ------------------------------------------------------------ beginning and end
 
@@ -70,6 +76,7 @@ class Crew:
         deadline, first = time.monotonic() + self.fleet.patience, None
         with self.changed:
             while time.monotonic() < deadline:
+                self._tell(deadline)
                 first = first or (time.monotonic() if self.fit else None)
                 waiting = any(m.state == "asked" for m in self.members.values())
                 settled = self.fit and first is not None and time.monotonic() > first + SETTLE
@@ -79,6 +86,23 @@ class Crew:
             self._choose()
             if not self.fit:
                 raise self._nobody()
+
+    def _tell(self, deadline: float) -> None:
+        """Once, that a first worker is waited for, and for how long."""
+        left, told = deadline - time.monotonic(), self._told
+        if told or self.fit or self.members and self.fleet.patience - left < AWHILE:
+            return
+        who = ", ".join(sorted(m.called for m in self.members.values() if m.state == "asked")[:MOST_NAMED])
+        self._told = f"{who} did not answer at once" if who else "the fleet had no worker at first"
+        self.notes.append(self._told)
+        waited = f"for an answer of {who}" if who else "for a first worker of the fleet"
+        tell(f"tune: waiting {waited}, {left:.0f} s at most")
+
+    @property
+    def silent(self) -> list[str]:
+        """Sentences about those that were asked who they are, and have not answered."""
+        silent = [m for m in self.members.values() if m.state == "asked"]
+        return [f"{m.called} has taken no part: it has not answered since it was asked" for m in silent]
 
     def close(self) -> None:
         self._over.set()
@@ -118,19 +142,20 @@ class Crew:
         """The worker that has been free for longest, busy from now on; None if it is not wanted any more.
 
         `tried`: those that others are preferred to. `wish`: the one that is waited for, as long as it is there.
-        A FleetError after a while without any.
+        A FleetError when there has been none for a while, whoever asked in that while.
         """
-        deadline = time.monotonic() + self.fleet.patience
         with self.changed:
+            if self._anew and not stop.is_set():
+                self._anew, self._seen = False, time.monotonic()
             while not stop.is_set() and not self._over.is_set():
-                fit = self.fit
+                fit = [] if self.trouble else self.fit
                 if wish not in tried and any(m.address == wish for m in fit):
                     fit = [self.members[wish]]
                 elif others := [m for m in fit if m.address not in tried]:
                     fit = others
                 if fit:
-                    deadline = time.monotonic() + self.fleet.patience
-                elif time.monotonic() > deadline:
+                    self._seen = time.monotonic()
+                elif time.monotonic() > self._seen + self.fleet.patience:
                     raise FleetError("no-worker", self.trouble or "no worker of the fleet is left")
                 free = min((m for m in fit if not m.busy), key=lambda m: m.since, default=None)
                 if free is not None:
@@ -138,6 +163,12 @@ class Crew:
                     return free
                 self.changed.wait(LOOK)
         return None
+
+    def pause(self) -> None:
+        """Nobody is waited for until the next one is taken."""
+        with self.changed:
+            self._anew = True
+            self.changed.notify_all()
 
     def give(self, member: Member) -> None:
         with self.changed:
@@ -161,12 +192,16 @@ class Crew:
                 failing, self.trouble = 0.0, ""
             except Exception as e:
                 failing = failing or time.monotonic()
-                self.trouble = f"the scheduler does not answer: {type(e).__name__}: {e}"
+                with self.changed:
+                    self.trouble = f"the scheduler does not answer: {type(e).__name__}: {e}"
+                    self.changed.notify_all()
                 if time.monotonic() - failing > self.fleet.silent:
                     self._all_gone()
 
     def _look(self) -> None:
         there = self.link.addresses()
+        if self.fit:
+            self._seen = time.monotonic()
         for address in sorted(there):
             if address not in self.members or self.members[address].state == "gone":
                 self._meet(address)
@@ -184,7 +219,7 @@ class Crew:
 
     def _meet(self, address: str) -> None:
         before = self.members.get(address)
-        m = Member(address, trials=before.trials if before else 0)
+        m = Member(address, name=self.link.name(address), trials=before.trials if before else 0)
         with self.changed:
             self.members[address] = m
         self._ask(m)
@@ -205,7 +240,7 @@ class Crew:
             self._ask(m)
             return
         with self.changed:
-            m.name, m.machine, m.host = (str(found.get(k, "")) for k in ("name", "machine", "host"))
+            m.name, m.machine, m.host = (str(found.get(k, getattr(m, k))) for k in ("name", "machine", "host"))
             m.state, m.why, m.answer = "fit", str(found["why"]), None
             missing = [n for n in self.fleet.need if n not in found.get("resources", ())]
             if missing and not m.why:

@@ -83,6 +83,10 @@ class Link:
         self._attend()
         return there
 
+    def name(self, address: str) -> str:
+        """That a worker was started with; "" where there is none of that address any more."""
+        return str(self.client.scheduler_info()["workers"].get(address, {}).get("name", ""))
+
     def beats(self) -> dict[str, float]:
         """Of each worker by address: when the scheduler last heard of it, by the scheduler's clock."""
         return {address: float(w["last_seen"]) for address, w in self.client.scheduler_info()["workers"].items()}

@@ -17,12 +17,11 @@ from ..candidate import Candidate
 from ..measure import REFERENCE_LIMIT, Measured, Setup, asked
 from ..records import PACKAGE, versions
 from . import there
-from .crew import Crew, Member
+from .crew import MOST_NAMED, Crew, Member
 from .link import FleetError, Link
 
 TRIES = 3  # workers that may be lost with a candidate before it is given up
 NO_TVMLAB = "ModuleNotFoundError: No module named 'tvmlab'"
-MOST_NAMED = 8  # workers that a sentence names
 
 
 @dataclass(eq=False)
@@ -107,8 +106,7 @@ class FleetMeasurer:
         self._link.tell(there.cancel, {j.member.address for j in jobs}, json.dumps([j.key for j in jobs]))
         for j in jobs:
             j.end("cancelled")
-        with self.crew.changed:
-            self.crew.changed.notify_all()
+        self.crew.pause()
 
     @property
     def busy(self) -> bool:
@@ -120,7 +118,7 @@ class FleetMeasurer:
         took = [f"{m.called} ({m.trials})" for m in self.crew.members.values() if m.trials]
         named = ", ".join(took[:MOST_NAMED]) + (f" and {len(took) - MOST_NAMED} more" if len(took) > MOST_NAMED else "")
         machine = f", each {self.crew.machine}" if self.crew.machine else ""
-        return [*([f"measured by {named}{machine}"] if took else []), *self.crew.notes, *self._notes]
+        return [*([f"measured by {named}{machine}"] if took else []), *self.crew.notes, *self.crew.silent, *self._notes]
 
     # ------------------------------------------------------------ measuring
 
