@@ -316,6 +316,17 @@ def test_what_is_no_fleet(bad):
         tune.Session(matmul(), fleet=bad)
 
 
+@pytest.mark.parametrize(
+    "how", [{"need": "board"}, {"need": [1]}, {"need": None}, {"silent": "x"}, {"silent": 0}, {"patience": None},
+            {"patience": float("nan")}, {"machine": 7}], ids=str,
+)  # fmt: skip
+def test_choices_that_a_fleet_cannot_have_are_named(how):
+    (name, value), = how.items()
+    with pytest.raises(CallError) as e:
+        tune.Fleet("tcp://10.0.0.1:8786", **how)
+    assert e.value.message == f"{name} of a fleet cannot be {value!r}" and e.value.legal[0].startswith(f"{name}: ")
+
+
 def test_without_a_fleet_nothing_of_it_is_imported(monkeypatch):
     monkeypatch.setattr(session.fleets, "opened", None)
     s = tune.Session(matmul())

@@ -1,13 +1,20 @@
 """A link to a scheduler of which only the client is played: no dask, no processes."""
 
+import contextlib
 import pickle
+import socket
 import subprocess
 import sys
+import threading
 
 import pytest
 
+from tvmlab import tune
+from tvmlab.core.error import CallError
+from tvmlab.tune.fleet import link as linked
 from tvmlab.tune.fleet import there
-from tvmlab.tune.fleet.link import Link
+from tvmlab.tune.fleet.link import FleetError, Link
+from tvmlab.tune.measure import Setup
 
 
 class Future:
@@ -100,3 +107,28 @@ def test_a_job_that_somebody_cancelled_is_not_the_schedulers_fault(client):
     job = sent(link)
     client.last.end("cancelled")
     assert link.outcome(job) == ("lost", "its job was cancelled by somebody else")
+
+
+def test_what_is_no_scheduler(client):
+    with pytest.raises(CallError, match="the scheduler of a fleet cannot be None") as e:
+        tune.Fleet(None).open(Setup())
+    assert "a Client of dask.distributed" in e.value.legal
+    client.status = "closed"
+    with pytest.raises(FleetError, match="this client is closed"):
+        tune.Fleet(client).open(Setup())
+
+
+def test_what_answers_as_no_scheduler_does(monkeypatch):
+    pytest.importorskip("distributed", reason="fleets need dask.distributed")
+    monkeypatch.setattr(linked, "FOUND", "2s")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=odd, args=(server,), daemon=True).start()
+        with pytest.raises(FleetError, match="no scheduler answers at tcp://127.0.0.1"):
+            Link(f"tcp://127.0.0.1:{server.getsockname()[1]}")
+
+
+def odd(server):
+    """Greet as other protocols do: read as a number of frames, that is more than any memory."""
+    with contextlib.suppress(OSError):
+        while True:
+            server.accept()[0].sendall(b"\xff" * 7 + b"\x0f" + b"other" * 9)

@@ -9,7 +9,7 @@ docs/fleet.md says how scheduler and workers are started.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..measure import Setup
 
 ANY = "any"  # `Fleet.machine`: all kinds of machines
+SCHEDULERS = ('the address of a scheduler: "tcp://host:8786"', "a Client of dask.distributed")
 METHODS = ("measure", "cancel", "close", "warm")
 
 
@@ -40,11 +41,27 @@ class Fleet:
     silent: float = 15.0
     patience: float = 60.0
 
+    def __post_init__(self) -> None:
+        _need("machine", isinstance(self.machine, str), self.machine, 'words of a description: "EPYC"', f'"{ANY}"')
+        names = not isinstance(self.need, str) and isinstance(self.need, Iterable)
+        _need("need", names and all(isinstance(n, str) for n in self.need), self.need, 'a list of names: ["board"]')
+        for name in ("silent", "patience"):
+            _need(name, _seconds(value := getattr(self, name)), value, "a number of seconds above 0")
+
     def open(self, setup: Setup) -> Any:
         """Connect, and find out which workers can measure that. Refused: when there is none."""
         from .measurer import FleetMeasurer
 
         return FleetMeasurer(self, setup)
+
+
+def _seconds(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < float("inf")
+
+
+def _need(name: str, true: bool, value: Any, *legal: str) -> None:
+    if not true:
+        raise CallError("fleet", f"{name} of a fleet cannot be {value!r}", legal=[f"{name}: {x}" for x in legal])
 
 
 def opened(fleet: Any, setup: Setup) -> Any:
@@ -66,6 +83,6 @@ def checked(fleet: Any) -> Any:
         return Fleet(fleet)
     raise CallError(
         "fleet", f"a fleet cannot be {fleet!r}",
-        legal=['the address of a scheduler: "tcp://host:8786"', "a Client of dask.distributed", "tune.Fleet(...)"],
+        legal=[*SCHEDULERS, "tune.Fleet(...)"],
         hint="docs/fleet.md says how workers are started",
     )  # fmt: skip

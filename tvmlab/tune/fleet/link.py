@@ -10,8 +10,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...core.error import LabError
+from ...core.error import CallError, LabError
 from ...core.extras import pip
+from . import SCHEDULERS
 
 FOUND = "10s"  # for a scheduler to answer
 ON_ITS_WAY = 5.0  # seconds for the answer of a job that has ended
@@ -54,6 +55,8 @@ class Link:
 
     def __init__(self, given: Any, security: Any = None) -> None:
         self.owned = isinstance(given, str)
+        if not self.owned and not hasattr(given, "scheduler_info"):
+            raise CallError("fleet", f"the scheduler of a fleet cannot be {given!r}", legal=list(SCHEDULERS))
         self._given, self._security = given, security
         self.client = _connected(given, security) if self.owned else given
         if getattr(self.client, "asynchronous", False):
@@ -61,6 +64,8 @@ class Link:
                 "asynchronous-client", "this client is asynchronous, and a session waits for it in threads",
                 legal=["Client(address)"],
             )  # fmt: skip
+        if self.client.status == "closed":
+            raise FleetError("closed-client", "this client is closed", legal=["a Client that is open", "an address"])
         self._attending = threading.Lock()
         self._topic = f"tvmlab-{uuid.uuid4().hex}"
         self._out: dict[str, Sent] = {}
@@ -173,8 +178,8 @@ def _connected(address: str, security: Any) -> Any:
         )  # fmt: skip
     try:
         return Client(address, security=security, timeout=FOUND, set_as_default=False)
-    except (OSError, ValueError, TypeError, RuntimeError) as e:
+    except Exception as e:  # what is there may be something else, whose answer can be read as anything
         raise FleetError(
-            "no-scheduler", f"no scheduler answers at {address}: {e}",
+            "no-scheduler", f"no scheduler answers at {address}: {str(e) or type(e).__name__}",
             hint='"dask scheduler" starts one; docs/fleet.md says how, also with TLS',
         ) from e  # fmt: skip
