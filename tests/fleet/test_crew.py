@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from dataclasses import asdict
 
 import pytest
@@ -243,6 +244,12 @@ def test_nobody_is_given_work_while_the_scheduler_does_not_answer(monkeypatch):
         with m.crew.changed:
             assert m.crew.changed.wait_for(lambda: m.crew.trouble, 30)
         assert one(m).reason.startswith("the scheduler does not answer: ZeroDivisionError") and not Played.last.jobs
+
+
+def test_when_a_run_has_ended_its_fleet_has_been_left(monkeypatch):
+    monkeypatch.setattr(Played, "close", lambda self: (time.sleep(0.05), self.told.append("closed")))
+    tune.run(matmul(), trials=1, fleet=fleet({"a": {}}))
+    assert Played.last.told[-1] == "closed"
 
 
 def test_a_session_ends_when_no_worker_is_left(tmp_path):

@@ -109,13 +109,26 @@ def test_a_job_that_somebody_cancelled_is_not_the_schedulers_fault(client):
     assert link.outcome(job) == ("lost", "its job was cancelled by somebody else")
 
 
+def test_a_client_of_its_own_is_closed_when_python_ends(client, monkeypatch):
+    ends, closed = [], []
+    monkeypatch.setattr(linked, "_connected", lambda *given: client)
+    monkeypatch.setattr(linked.atexit, "register", ends.append)
+    monkeypatch.setattr(linked.atexit, "unregister", ends.remove)
+    client.close = lambda timeout: closed.append(timeout)
+    link = Link("tcp://10.0.0.1:8786")
+    ends[0]()
+    assert len(closed) == 1
+    link.close()
+    assert len(closed) == 2 and not ends
+
+
 def test_what_is_no_scheduler(client):
     with pytest.raises(CallError, match="the scheduler of a fleet cannot be None") as e:
         tune.Fleet(None).open(Setup())
     assert "a Client of dask.distributed" in e.value.legal
     client.status = "closed"
     with pytest.raises(FleetError, match="this client is closed"):
-        tune.Fleet(client).open(Setup())
+        tune.Fleet(client, patience=0.3).open(Setup())
 
 
 def test_what_answers_as_no_scheduler_does(monkeypatch):

@@ -31,6 +31,7 @@ from .work import Budget, Work
 
 OnTrial = Callable[[Record], Any]
 USUAL_TRIALS = 64
+GOODBYE = 3.0  # seconds for a fleet to be told that it is over
 NAMELESS = object()  # in the place of a part of the space, where the search has none that it can be given
 BY_NAME = 'give it by name: search="annealing"'
 
@@ -75,6 +76,7 @@ class Session(Watched):
         self._book = Book(task, self.target, self.setup.threads, self.search_name, self.machine, log)
         self._book.on_trial = on_trial
         self._budget, self._gate = Budget(usual, seconds, batch), Gate()
+        self._closing: threading.Thread | None = None
         self._finishing = False  # are the fastest being timed again?
         self._how = ""  # it ended, where not by itself
         self._error: BaseException | None = None
@@ -251,6 +253,7 @@ class Session(Watched):
             if self._measurer is not self._fleet:  # which may be one that measures
                 closing = threading.Thread(target=self._measurer.close, name="tvmlab measurer ends", daemon=True)
                 closing.start()  # nobody waits: a process may still be starting
+                self._closing = closing
             self.notes.extend(dict.fromkeys(self._measurer.notes))
         if self.log is not None:
             self.log.flush()
@@ -345,6 +348,8 @@ def _waited(session: Session) -> Result:
         session._end("interrupted")
         session.notes.append("interrupted")
         session.wait()
+    if session._fleet is not None and session._closing is not None:
+        session._closing.join(GOODBYE)  # a script may be at its end, and its connections should not be cut off
     return session.result
 
 

@@ -63,7 +63,7 @@ class Crew:
         self._answered: deque[Member] = deque()
         self._over = threading.Event()
         self._listened = 0.0
-        self._told = ""
+        self._told = False
         self._seen = time.monotonic()  # when a worker that fits was there
         self._anew = False
 
@@ -93,8 +93,9 @@ class Crew:
         if told or self.fit or self.members and self.fleet.patience - left < AWHILE:
             return
         who = ", ".join(sorted(m.called for m in self.members.values() if m.state == "asked")[:MOST_NAMED])
-        self._told = f"{who} did not answer at once" if who else "the fleet had no worker at first"
-        self.notes.append(self._told)
+        self._told = True
+        if not who:
+            self.notes.append("the fleet had no worker at first")
         waited = f"for an answer of {who}" if who else "for a first worker of the fleet"
         tell(f"tune: waiting {waited}, {left:.0f} s at most")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import re
 import threading
 import uuid
@@ -16,6 +17,7 @@ from . import SCHEDULERS
 
 FOUND = "10s"  # for a scheduler to answer
 ON_ITS_WAY = 5.0  # seconds for the answer of a job that has ended
+GOODBYE = 3.0  # seconds to close a connection
 ADDRESS = r"(tcp|tls|ws|wss)://[^\s/]+:\d+"
 Function = Callable[[str], str]
 
@@ -71,6 +73,8 @@ class Link:
         self._out: dict[str, Sent] = {}
         self._way: Any = None
         self._attend()
+        if self.owned:
+            atexit.register(self._end)
 
     def _attend(self) -> None:
         """Hear the answers, also by a new connection: who was subscribed is forgotten with the old one."""
@@ -160,7 +164,13 @@ class Link:
         with suppress(Exception):  # the scheduler may be gone
             self.client.unsubscribe_topic(self._topic)
         if self.owned:
-            self.client.close()
+            atexit.unregister(self._end)
+            self._end()
+
+    def _end(self) -> None:
+        """Also when Python ends before the session does: what a client leaves running then fails with a traceback."""
+        with suppress(Exception):
+            self.client.close(timeout=GOODBYE)
 
 
 def _connected(address: str, security: Any) -> Any:
