@@ -16,7 +16,7 @@ import numpy as np
 import tvmlab as tvm
 from tvmlab import te
 from tvmlab.runtime.load import write_card
-from tvmlab.runtime.rpc.protocol import HEAD, Kind, Writer
+from tvmlab.runtime.rpc.protocol import AFTER, HEAD, Kind, Writer
 from tvmlab.runtime.rpc.wire import Wire
 from tvmlab.runtime.signature import BufferSpec, ScalarSpec, Signature
 from tvmlab.target.base import Target
@@ -25,6 +25,7 @@ SECRET = "a secret of the tests"
 BAD = """
 #include <stdint.h>
 #include <stdlib.h>
+#include <unistd.h>
 int32_t fill(float *x, float value, double more, int16_t s, uint8_t t, int32_t many) {
   for (int i = 0; i < many; ++i) x[i] = value + (float)more * s + t;
   return 0;
@@ -33,6 +34,9 @@ int32_t crash(float *x) { *(volatile int *)8 = 1; return 0; }
 int32_t spin(float *x) { for (volatile long i = 0; ; ++i) {} return 0; }
 int32_t refuse(float *x) { return 7; }
 int32_t leave(float *x) { exit(3); }
+int32_t twice(float *x) { if (fork() == 0) usleep(50000); x[0] += 1; return 0; }
+int32_t stays(float *x) { if (fork() == 0) execl("/bin/sleep", "sleep", "4321", (char *)0); for (;;) pause(); }
+int32_t ends(float *x) { _exit(0); }
 """
 ONE = (BufferSpec("x", "float32", (4,), written=True),)
 MANY = (BufferSpec("x", "float32", ("n",), written=True), ScalarSpec("value", "float32"), ScalarSpec("more", "float64"),
@@ -127,7 +131,7 @@ def ask_on(remote):
 
 
 def frame(kind: int, body: bytes = b"", size: int | None = None) -> bytes:
-    return HEAD.pack(1 + len(body) if size is None else size, kind) + body
+    return HEAD.pack(AFTER + len(body) if size is None else size, kind, 0) + body
 
 
 def answer(wire: Wire) -> tuple[Any, str]:

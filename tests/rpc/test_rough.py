@@ -45,7 +45,7 @@ def test_a_proof_heard_from_another_connection_is_worth_nothing(place):
     a = place.raw()
     a.close()
     wire = connection(place.port)
-    wire.sock.sendall(b"TVMLAB\x01\x00" + bytes(32))
+    wire.sock.sendall(b"TVMLAB\x02\x00" + bytes(32))
     theirs = wire._greeting()
     wire.sock.sendall(theirs)
     assert wire._exactly(1) == b"\x00" and wire.sock.recv(1) == b""
@@ -182,3 +182,27 @@ def test_two_threads_take_turns(place, remote):
     for t in threads:
         t.join()
     assert wrong == []
+
+
+def test_a_copy_of_the_process_that_a_program_makes_does_not_answer(place, remote):
+    """It would answer a question a second time, and each later one would get the answer of the one before."""
+    f = load(remote, place.bad("twice"))
+    a, b = nd.array(floats(4), remote.cpu()), nd.array(floats(5), remote.cpu())
+    f(a)
+    time.sleep(0.2)
+    for _ in range(3):
+        assert np.array_equal(b.numpy(), floats(5)) and a.numpy()[0] == floats(4)[0] + 1
+
+
+@pytest.mark.parametrize("body", [Writer(), Writer().number("<I", 9), Writer().number("<I", 1).number("<H", 9)])
+def test_an_answer_that_makes_no_sense_ends_the_session(place, remote, monkeypatch, body):
+    sent = bytearray(b"".join(body.parts))
+    monkeypatch.setattr(remote._wire, "ask", lambda *a: (Kind.OK, sent))
+    rule, said = lost(remote.listdir)
+    assert rule == "lost" and "makes no sense" in said and not remote.alive
+
+
+def test_the_answer_to_another_question_ends_the_session(place, remote):
+    remote._wire.sock.sendall(frame(Kind.LIST))
+    rule, said = lost(remote.listdir)
+    assert rule == "lost" and "question 2 got the answer of question 0" in said and not remote.alive

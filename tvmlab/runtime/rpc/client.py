@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import weakref
 from collections import deque
@@ -77,21 +76,19 @@ class Session:
             except (OSError, EOFError) as e:
                 raise self._end("lost", f"the connection to {self.place} was lost: {_why(e)}") from e
             except Malformed as e:
-                raise self._end("lost", f"{self.place} answered what makes no sense: {e}") from e
+                raise self.nonsense(str(e)) from e
             except BaseException as e:
                 if self._over is None and not isinstance(e, RPCError):  # an interrupt: the answer is still to come
                     self._end("closed", f"it was left in the middle of a question ({type(e).__name__})")
                 raise
 
     def _asked(self, kind: Kind, body: Writer | None) -> Reader:
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it may have said why
-            self._wire.send(kind, body)
-        answer, said = self._wire.receive(self._patience)
-        read = Reader(said)
+        answer, said = self._wire.ask(kind, body, self._patience)
+        read = Reader(said, self.nonsense)
         if answer == Kind.OK:
             return read
         if answer not in (Kind.ERROR, Kind.ENDED):
-            raise Malformed(f"{answer.name} is no answer")
+            raise self.nonsense(f"{answer.name} is no answer")
         rule, message = read.text(), read.text()
         if answer == Kind.ENDED:
             raise self._end(rule, message)
@@ -103,6 +100,10 @@ class Session:
             return
         numbers = [self._gone.popleft() for _ in range(min(len(self._gone), 64))]
         self._asked(Kind.FREE, Writer().number(f"<{len(numbers)}Q", *numbers))
+
+    def nonsense(self, why: str) -> SessionLost:
+        """The end of it after an answer that cannot be one: what came after it could not be trusted either."""
+        return self._end("lost", f"{self.place} answered what makes no sense: {why}")
 
     def _end(self, rule: str, message: str) -> SessionLost:
         self._over = SessionLost(rule, message)
@@ -188,8 +189,10 @@ class Session:
             said = self.ask(Kind.GET_FILE, Writer().text(path).number("<QI", len(data), self._piece))
             size, piece = said.number("<Q"), said.rest()
             data += piece
-            if len(data) >= size or not piece:
+            if len(data) >= size:
                 return data
+            if not piece:
+                raise self.nonsense(f"{len(data)} bytes of a file of {size}")
 
     def remove(self, path: str) -> None:
         """Delete a file there."""

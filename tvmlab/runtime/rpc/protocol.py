@@ -9,8 +9,9 @@ Greeting (no frames yet). The secret itself is never sent; without one it is emp
     client  HMAC-SHA256(secret, "client" cn sn)
     server  u8: 1, and HMAC-SHA256(secret, "server" cn sn);  or 0, and it closes
 
-Frames, from here on:  u32 length of the rest, u8 kind, body. One longer than the limit ends the connection unread.
-The client asks, the server answers each question once, in order:
+Frames, from here on:  u32 length of the rest, u8 kind, u32 number, body. One longer than the limit ends the connection
+unread. The client asks, and numbers its questions; the server answers each once, in order, with its number. An answer
+with another one is somebody else's (a copy of the process that a program made, say), and ends the session.
     OK     body by question
     ERROR  str rule, str message: this question failed, the session goes on
     ENDED  str rule, str message: the session is over; also without a question, before the server closes
@@ -46,15 +47,17 @@ With a tracker:
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
 
 from ...core.error import LabError
 
-MAGIC, VERSION = b"TVMLAB", 1
+MAGIC, VERSION = b"TVMLAB", 2
 GREETING = struct.Struct("<6sH32s")
 NONCE = PROOF = 32  # bytes
-HEAD = struct.Struct("<IB")
+HEAD = struct.Struct("<IBI")
+AFTER = HEAD.size - 4  # bytes of the head that its length counts
 LIMIT = 16 << 20  # bytes of a frame, usually
 LEAST_LIMIT = 4096
 ROOM = 1024  # of a frame, for what is not raw data
@@ -123,10 +126,10 @@ class Writer:
 
 
 class Reader:
-    """Takes a body apart. Malformed where it is too short, or is no UTF-8."""
+    """Takes a body apart. `fault(why)`: what is raised where it is too short, or is no UTF-8."""
 
-    def __init__(self, body: Any) -> None:
-        self.body, self.at = memoryview(body), 0
+    def __init__(self, body: Any, fault: Callable[[str], Exception] = Malformed) -> None:
+        self.body, self.at, self.fault = memoryview(body), 0, fault
 
     def number(self, layout: str) -> Any:
         return struct.unpack(layout, self._take(struct.calcsize(layout)))[0]
@@ -135,10 +138,13 @@ class Reader:
         try:
             return bytes(self._take(self.number("<H"))).decode("utf-8")
         except UnicodeDecodeError as e:
-            raise Malformed(f"text that is not UTF-8: {e}") from None
+            raise self.fault(f"text that is not UTF-8: {e}") from None
 
-    def rest(self) -> memoryview:
-        return self._take(len(self.body) - self.at)
+    def rest(self, size: int | None = None) -> memoryview:
+        """All that is left; `size`: so many bytes it has to be."""
+        if size is not None and size != self.left:
+            raise self.fault(f"{size} bytes were expected, {self.left} are there")
+        return self._take(self.left)
 
     @property
     def left(self) -> int:
@@ -146,10 +152,10 @@ class Reader:
 
     def end(self) -> None:
         if self.left:
-            raise Malformed(f"{self.left} bytes too many")
+            raise self.fault(f"{self.left} bytes too many")
 
     def _take(self, size: int) -> memoryview:
         if size > self.left:
-            raise Malformed(f"{size} bytes were expected, {self.left} are there")
+            raise self.fault(f"{size} bytes were expected, {self.left} are there")
         self.at += size
         return self.body[self.at - size : self.at]

@@ -82,7 +82,7 @@ class RemoteArray(NDArray):
         flat = made.reshape(-1).view(np.uint8).data
         for at, piece in self.session.pieces(flat):
             said = self.session.ask(Kind.READ, Writer().number("<QQI", self.number, at, len(piece)))
-            piece[:] = said.rest()
+            piece[:] = said.rest(len(piece))
         return made
 
     def numpy(self) -> Array:
@@ -331,7 +331,11 @@ class RemoteFunction:
 
     def __call__(self, *args: Any) -> Any:
         text = json.dumps({"name": self.name, "args": [self._plain(a) for a in args]})
-        return json.loads(bytes(self.session.ask(Kind.FUNCTION, Writer().raw(text.encode())).rest()))
+        said = bytes(self.session.ask(Kind.FUNCTION, Writer().raw(text.encode())).rest())
+        try:
+            return json.loads(said)
+        except ValueError as e:
+            raise self.session.nonsense(f"a result that is no JSON: {e}") from e
 
     def _plain(self, a: Any) -> Any:
         if isinstance(a, RemoteArray) and a.session is self.session:

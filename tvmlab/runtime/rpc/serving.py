@@ -39,6 +39,7 @@ class Serving:
         self.arrays: dict[int, Any] = {}
         self.modules: list[ctypes.CDLL] = []
         self.used = self._numbers = 0
+        self._pid = os.getpid()
         self._does = {
             Kind.PUT_FILE: self.put_file, Kind.GET_FILE: self.get_file, Kind.REMOVE: self.remove, Kind.LIST: self.list,
             Kind.LOAD: self.load, Kind.HAS: self.has, Kind.ALLOC: self.alloc, Kind.FREE: self.free,
@@ -56,6 +57,8 @@ class Serving:
             if kind not in self._does:
                 raise Malformed(f"{kind.name} is no question of an open session")
             answer, said = self._answer(kind, Reader(body))
+            if os.getpid() != self._pid:  # a program has made a copy of this process, and returned in that too
+                os._exit(0)
             self.busy(True)
             self.wire.send(answer, said)
             self.busy(False)

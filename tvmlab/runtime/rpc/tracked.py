@@ -8,7 +8,7 @@ from typing import Any
 
 from .client import Session, opened
 from .listen import reach
-from .protocol import Kind, Reader, RPCError, SessionLost, Writer
+from .protocol import Kind, Malformed, Reader, RPCError, SessionLost, Writer
 from .wire import usual_secret
 
 TRANSIENT = ("no-server", "lost", "ticket", "busy")  # another server, or the same a little later, may do
@@ -95,16 +95,20 @@ class TrackerSession:
     def _ask(self, kind: Kind, body: Writer | None = None) -> Reader:
         wire = reach(self.url, self.port, self._secret, what="tracker")
         try:
-            wire.send(kind, body)
-            answer, said = wire.receive()
+            answer, said = wire.ask(kind, body)
         except (OSError, EOFError) as e:
             raise RPCError("no-tracker", f"the tracker at {self.url}:{self.port} is gone") from e
+        except Malformed as e:
+            raise self._nonsense(str(e)) from e
         finally:
             wire.close()
-        read = Reader(said)
+        read = Reader(said, self._nonsense)
         if answer == Kind.OK:
             return read
         raise RPCError(read.text(), read.text())
+
+    def _nonsense(self, why: str) -> RPCError:
+        return RPCError("no-tracker", f"the tracker at {self.url}:{self.port} answered what makes no sense: {why}")
 
     def __repr__(self) -> str:
         return f"<rpc.TrackerSession {self.url}:{self.port}>"

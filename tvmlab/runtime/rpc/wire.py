@@ -7,7 +7,7 @@ import hmac
 import os
 import socket
 
-from .protocol import GREETING, HEAD, LIMIT, MAGIC, NONCE, PROOF, VERSION, Kind, Malformed, RPCError, Writer
+from .protocol import AFTER, GREETING, HEAD, LIMIT, MAGIC, NONCE, PROOF, VERSION, Kind, Malformed, RPCError, Writer
 
 GREETING_LIMIT = 10.0  # seconds for the whole greeting
 STALLED = 30.0  # seconds without a byte, in the middle of a frame
@@ -32,10 +32,14 @@ def usual_secret(given: str | bytes | None) -> bytes:
 
 
 class Wire:
-    """One side of a connection. Ends are EOFError, ConnectionError or TimeoutError."""
+    """One side of a connection. Ends are EOFError, ConnectionError or TimeoutError.
+
+    `number`: of the last frame that came; what is sent carries it too.
+    """
 
     def __init__(self, sock: socket.socket, limit: int = LIMIT) -> None:
         self.sock, self.limit = sock, limit
+        self.number = self._asked = 0
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         with contextlib.suppress(OSError):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -50,10 +54,20 @@ class Wire:
 
     # ------------------------------------------------------------ frames
 
+    def ask(self, kind: Kind, body: Writer | None = None, wait: float | None = None) -> tuple[Kind, bytearray]:
+        """A question, and the answer to it. Malformed where that is the answer to another one."""
+        self._asked = self.number = (self._asked + 1) & 0xFFFFFFFF
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it may have said why
+            self.send(kind, body)
+        answer, said = self.receive(wait)
+        if answer != Kind.ENDED and self.number != self._asked:
+            raise Malformed(f"question {self._asked} got the answer of question {self.number}")
+        return answer, said
+
     def send(self, kind: Kind, body: Writer | None = None) -> None:
         parts = [] if body is None else body.parts
-        size = 1 + sum(memoryview(p).nbytes for p in parts)
-        small = b"".join([HEAD.pack(size, kind), *parts[:-1]])
+        size = AFTER + sum(memoryview(p).nbytes for p in parts)
+        small = b"".join([HEAD.pack(size, kind, self.number), *parts[:-1]])
         last = parts[-1] if parts else b""
         if memoryview(last).nbytes < 65536:
             self.sock.sendall(small + bytes(last))
@@ -70,12 +84,12 @@ class Wire:
             raise EOFError
         self.sock.settimeout(STALLED)
         self._fill(memoryview(head)[got:])
-        size, kind = HEAD.unpack(head)
+        size, kind, self.number = HEAD.unpack(head)
         if size > self.limit:
             raise TooLong(f"a frame of {size} bytes; the limit is {self.limit}")
-        if not size or kind not in Kind.__members__.values():
+        if size < AFTER or kind not in Kind.__members__.values():
             raise Malformed(f"there is no frame of kind {kind}")
-        body = bytearray(size - 1)
+        body = bytearray(size - AFTER)
         self._fill(memoryview(body))
         return Kind(kind), body
 

@@ -13,8 +13,9 @@
 #endif
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-enum { VERSION = 1, NONCE = 32, PROOF = 32, NAME = 128, TEXT = 512 };
+enum { VERSION = 2, NONCE = 32, PROOF = 32, NAME = 128, TEXT = 512 };
 enum { GREETING_LIMIT = 10, STALLED = 30 }; /* seconds */
 enum {
   OK = 0, ERROR = 1, ENDED = 2,
@@ -32,6 +33,7 @@ struct wire {
   uint32_t limit;    /* bytes of a frame */
   uint8_t *in, *out; /* that many of each */
   size_t size;       /* of what is in `out` */
+  uint32_t number;   /* of the last frame that came; what is sent carries it too */
 };
 struct body { /* what is left of a frame; `bad`: something was not there */
   const uint8_t *at, *end;
@@ -68,6 +70,7 @@ struct session {
   const struct settings *settings;
   struct shared *shared;
   const char *folder;
+  pid_t pid;
   char rule[32], message[TEXT]; /* of a question that failed: rule[0] is not 0 */
 };
 void session_run(struct session *s);

@@ -71,7 +71,7 @@ static void visit_open(struct session *s) {
 }
 
 static void child(struct visit *v, pid_t parent) {
-  struct session s = {{-1, 0, NULL, NULL, 0}, &settings, v->shared, v->folder, "", ""};
+  struct session s = {{-1, 0, NULL, NULL, 0, 0}, &settings, v->shared, v->folder, getpid(), "", ""};
   struct rlimit none = {0, 0};
 #ifdef __linux__
   prctl(PR_SET_PDEATHSIG, SIGKILL);

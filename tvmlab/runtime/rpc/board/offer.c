@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum { AGAIN = 2000, AWAITED = 15000, TRACKER_LIMIT = 4096 }; /* milliseconds; bytes of a frame */
-static struct wire tracker = {-1, 0, NULL, NULL, 0};
+static struct wire tracker = {-1, 0, NULL, NULL, 0, 0};
 static char ticket[2 * 16 + 1];
 static int came, busy;              /* who it was given to has come; a session is open */
 static int64_t again, awaited = INT64_MAX; /* when the tracker is tried again; until when the client has to come */
@@ -23,7 +23,7 @@ void offer_close(void) {
   if (tracker.fd >= 0) close(tracker.fd);
   free(tracker.in);
   free(tracker.out);
-  tracker = (struct wire){-1, 0, NULL, NULL, 0};
+  tracker = (struct wire){-1, 0, NULL, NULL, 0, 0};
 }
 
 static void drop(void) {

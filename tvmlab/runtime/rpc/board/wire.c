@@ -34,11 +34,13 @@ int wire_open(struct wire *w, int fd, uint32_t limit) {
   setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &stalled, sizeof stalled);
   w->fd = fd;
   w->limit = limit;
-  w->size = 0;
+  w->size = w->number = 0;
   w->in = malloc(limit);
   w->out = malloc(limit);
   return w->in && w->out ? 0 : -1;
 }
+
+enum { AFTER = 5 }; /* bytes of a frame's head that its length counts: kind and number */
 
 static int read_all(int fd, void *data, size_t size) {
   for (uint8_t *p = data; size > 0;) {
@@ -73,19 +75,21 @@ int wire_receive(struct wire *w, int *kind, struct body *b, int wait_ms) {
   struct body size_of = {head, head + 4, 0};
   uint32_t size = (uint32_t)take(&size_of, 4);
   if (size > w->limit) return TOO_LONG;
-  if (size == 0) return MALFORMED;
+  if (size < AFTER) return MALFORMED;
   if (read_all(w->fd, w->in, size)) return GONE;
   *kind = w->in[0];
   *b = (struct body){w->in + 1, w->in + size, 0};
+  w->number = (uint32_t)take(b, 4);
   w->size = 0;
   return 0;
 }
 
 int wire_send(struct wire *w, int kind) {
-  uint32_t size = (uint32_t)w->size + 1;
-  uint8_t head[5];
+  uint32_t size = (uint32_t)w->size + AFTER;
+  uint8_t head[4 + AFTER];
   for (int i = 0; i < 4; ++i) head[i] = (uint8_t)(size >> 8 * i);
   head[4] = (uint8_t)kind;
+  for (int i = 0; i < 4; ++i) head[5 + i] = (uint8_t)(w->number >> 8 * i);
   int broken = write_all(w->fd, head, sizeof head) || write_all(w->fd, w->out, w->size);
   w->size = 0;
   return broken;
@@ -99,13 +103,13 @@ int wire_say(struct wire *w, int kind, const char *rule, const char *message) {
 }
 
 void put(struct wire *w, uint64_t value, int bytes) {
-  if (w->size + (size_t)bytes > w->limit - 1) return; /* answers of our own are short */
+  if (w->size + (size_t)bytes > w->limit - AFTER) return; /* answers of our own are short */
   for (int i = 0; i < bytes; ++i) w->out[w->size++] = (uint8_t)(value >> 8 * i);
 }
 
 void put_text(struct wire *w, const char *text) {
   size_t size = strlen(text);
-  if (w->size + size + 2 > w->limit - 1) return;
+  if (w->size + size + 2 > w->limit - AFTER) return;
   put(w, size, 2);
   memcpy(w->out + w->size, text, size);
   w->size += size;
@@ -164,7 +168,8 @@ static int greeting_send(int fd, struct greeting *mine) {
 }
 
 static int greeting_receive(int fd, struct greeting *theirs) {
-  return read_all(fd, theirs->bytes, sizeof theirs->bytes) || memcmp(theirs->bytes, "TVMLAB\1\0", 8);
+  static const uint8_t first[8] = {'T', 'V', 'M', 'L', 'A', 'B', VERSION, 0};
+  return read_all(fd, theirs->bytes, sizeof theirs->bytes) || memcmp(theirs->bytes, first, sizeof first);
 }
 
 static void prove(const char *secret, const char *side, const struct greeting *client, const struct greeting *server,
