@@ -130,6 +130,14 @@ def ask_on(remote):
         time.sleep(0.05)
 
 
+def until(what: Any, seconds: float = 10.0) -> Any:
+    """What it gives, once that is true; at the latest after so many seconds."""
+    end = time.monotonic() + seconds
+    while not (found := what()) and time.monotonic() < end:
+        time.sleep(0.02)
+    return found
+
+
 def frame(kind: int, body: bytes = b"", size: int | None = None) -> bytes:
     return HEAD.pack(AFTER + len(body) if size is None else size, kind, 0) + body
 

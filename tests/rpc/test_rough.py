@@ -4,12 +4,13 @@ import contextlib
 import socket
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.refusal import refused
-from tests.rpc.peers import SECRET, answer, ask_on, floats, frame, load
+from tests.rpc.peers import SECRET, answer, ask_on, floats, frame, load, until
 from tvmlab import nd, rpc
 from tvmlab.runtime.rpc.protocol import Kind, Writer
 from tvmlab.runtime.rpc.wire import Wire
@@ -132,6 +133,28 @@ def test_a_program_that_exits(place, remote):
     f = load(remote, place.bad("leave"))
     rule, said = lost(lambda: f(nd.array(floats(4), remote.cpu())))
     assert rule == "crash" and "code 3" in said
+
+
+def test_a_program_that_ends_the_process_as_if_all_were_well(place, remote):
+    f = load(remote, place.bad("ends"))
+    rule, said = lost(lambda: f(nd.array(floats(4), remote.cpu())))
+    assert rule == "crash" and "by itself (exit with code 0)" in said
+
+
+def test_what_a_program_has_started_ends_with_its_session(place):
+    sleeping = lambda: [p for p in Path("/proc").glob("[0-9]*") if b"sleep\x004321" in command(p)]
+    with place.connect(session_timeout=1.0) as remote:
+        f = load(remote, place.bad("stays"))
+        assert lost(lambda: f(nd.array(floats(4), remote.cpu())))[0] == "timeout"
+    until(lambda: not sleeping())
+    assert not sleeping()
+
+
+def command(process):
+    try:
+        return (process / "cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def test_a_program_that_never_ends(place):

@@ -2,12 +2,11 @@
 
 import contextlib
 import threading
-import time
 
 import pytest
 
 from tests.refusal import refused
-from tests.rpc.peers import SECRET, answer, frame
+from tests.rpc.peers import SECRET, answer, frame, until
 from tests.rpc.servers import board
 from tests.rpc.test_rough import connection
 from tvmlab import rpc
@@ -45,13 +44,6 @@ def lent(tracker, tmp_path_factory):
 
 def session(tracker):
     return rpc.connect_tracker("127.0.0.1", tracker.port, secret=SECRET)
-
-
-def until(what, seconds=10.0):
-    end = time.monotonic() + seconds
-    while not (found := what()) and time.monotonic() < end:
-        time.sleep(0.02)
-    return found
 
 
 def test_each_server_goes_to_one_client_at_a_time_and_the_more_urgent_waits_less(tracker, lent):
@@ -99,6 +91,12 @@ def test_a_lent_server_wants_the_ticket(tracker, lent):
     said = refused(rpc.SessionLost, lambda: rpc.connect("127.0.0.1", port, secret=SECRET))
     assert "given out by its tracker" in said
     t.request("kind").close()
+
+
+def test_a_lent_server_that_never_reached_its_tracker_admits_nobody(tmp_path):
+    with board(tmp_path, [], "cc", "--tracker", "127.0.0.1:1") as (port, _):
+        said = refused(rpc.SessionLost, lambda: rpc.connect("127.0.0.1", port, secret=SECRET))
+        assert "given out by its tracker" in said
 
 
 def test_a_server_that_ends_costs_the_session_and_another_one_takes_the_work(tracker, lent):

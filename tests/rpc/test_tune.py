@@ -8,8 +8,8 @@ import pytest
 
 from tests.refusal import refused
 from tests.rpc import servers
-from tests.rpc.peers import SECRET
-from tests.rpc.test_tracker import lent, tracker, until  # noqa: F401  # fixtures
+from tests.rpc.peers import SECRET, until
+from tests.rpc.test_tracker import lent, tracker  # noqa: F401  # fixtures
 from tests.tuning import matmul
 from tvmlab import autotvm, rpc, te, tir, tune
 from tvmlab.core.error import CallError

@@ -31,7 +31,7 @@ from .wire import GREETING_LIMIT, Refused, TooLong, Wire
 
 MOST = 32  # connections at once
 GONE = getattr(select, "POLLRDHUP", 0)
-STATE = struct.Struct("<BBd")  # open?, sending?, the time at which it has to end (0: none)
+STATE = struct.Struct("<BBBd")  # open?, sending?, left in order?, the time at which it has to end (0: none)
 
 
 @dataclass(frozen=True)
@@ -61,19 +61,20 @@ class _Visit:
     pid: int = 0
     why: tuple[str, str] = ("", "")  # it was ended
 
-    def state(self) -> tuple[int, int, float]:
+    def state(self) -> tuple[int, int, int, float]:
         return STATE.unpack_from(self.shared)
 
     @property
     def deadline(self) -> float:
-        open, _, until = self.state()
+        open, _, _, until = self.state()
         if not open:
             return self.began + GREETING_LIMIT
         return until or float("inf")
 
     def end(self, rule: str, why: str) -> None:
         self.why = self.why if self.why[0] else (rule, why)
-        with contextlib.suppress(ProcessLookupError):
+        _end_group(self.pid)
+        with contextlib.suppress(ProcessLookupError):  # it may have no group of its own yet
             os.kill(self.pid, signal.SIGKILL)
 
 
@@ -105,6 +106,7 @@ class Keeper:
             for v in list(self.visits.values()):
                 v.end("closed", "the server was stopped")
                 os.waitpid(v.pid, 0)
+                _end_group(v.pid)
                 self._farewell(v, 0)
 
     def _stop(self, *_: Any) -> None:
@@ -157,16 +159,19 @@ class Keeper:
         for pid in list(self.visits):
             ended, status = os.waitpid(pid, os.WNOHANG)
             if ended:
+                _end_group(pid)  # what it has left behind
                 self._farewell(self.visits.pop(pid), os.waitstatus_to_exitcode(status))
 
     def _farewell(self, v: _Visit, status: int) -> None:
         """Tell the client how it ended, where that is not known there, and clear away."""
-        open, sending, _ = v.state()
+        open, sending, left, _ = v.state()
         if open and self.offer is not None:
             self.offer.came()
         rule, why = v.why
         if not rule and status:
             rule, why = "crash", f"the session's process ended ({_cause(status)})"
+        elif not rule and not left:
+            rule, why = "crash", "the program ended the session's process by itself (exit with code 0)"
         if open and rule and not sending:
             with contextlib.suppress(OSError):
                 v.sock.settimeout(1.0)
@@ -189,6 +194,7 @@ class Keeper:
             self.visits[v.pid] = v
             return
         try:
+            os.setsid()  # what it starts is ended with it
             _die_with(parent)
             self._alone()
             self._visit(v)
@@ -233,23 +239,31 @@ class Keeper:
         span, key, ticket = body.number("<I"), body.text(), body.text()
         if key and key != self.settings.key:
             raise SessionLost("key", f"this server is `{self.settings.key}`, not `{key}`")
-        if self.offer is not None and ticket != self.offer.ticket:
+        if self.offer is not None and (not self.offer.ticket or ticket != self.offer.ticket):
             raise SessionLost(
                 "ticket", "this server is given out by its tracker, to one at a time",
                 hint="ask there: rpc.connect_tracker(...).request(key)",
             )  # fmt: skip
         until = time.monotonic() + span * 1e-3 if span else 0.0
-        STATE.pack_into(v.shared, 0, 1, 0, until)
+        STATE.pack_into(v.shared, 0, 1, 0, 0, until)
         os.write(self._wake, b"!")  # there is a deadline now
         wire.send(Kind.OK, introduction(self.settings.limit, self.settings.key))
 
         def busy(sending: bool) -> None:
-            STATE.pack_into(v.shared, 0, 1, sending, until)
+            STATE.pack_into(v.shared, 0, 1, sending, 0, until)
 
         try:
             Serving(wire, v.folder, self.settings.memory, busy).run()
         except (OSError, EOFError, LabError):
-            return  # the client is gone
+            pass  # the client is gone
+        finally:
+            STATE.pack_into(v.shared, 0, 1, 0, 1, until)
+
+
+def _end_group(pid: int) -> None:
+    """What the process of that number has started, and itself if it is there."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
 
 
 def _cause(status: int) -> str:

@@ -60,7 +60,7 @@ struct settings {
   int port;
 };
 struct shared { /* between a session's process and the server's */
-  volatile int open, sending;
+  volatile int open, sending, left; /* left: in order, not by a program that ended the process */
   volatile int64_t deadline; /* 0: none */
 };
 

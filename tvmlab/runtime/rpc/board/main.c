@@ -54,7 +54,7 @@ static void visit_open(struct session *s) {
     wire_say(&s->wire, ENDED, wrong == TOO_LONG ? "too-long" : "malformed", "the first question is OPEN");
   } else if (key[0] && strcmp(key, settings.key)) {
     wire_say(&s->wire, ENDED, "key", "this server is of another key");
-  } else if (settings.tracker_host[0] && strcmp(ticket, offer_ticket())) {
+  } else if (settings.tracker_host[0] && (!offer_ticket()[0] || strcmp(ticket, offer_ticket()))) {
     wire_say(&s->wire, ENDED, "ticket", "this server is given out by its tracker, to one at a time");
   } else {
     s->shared->deadline = span ? now_ms() + (int64_t)span : 0;
@@ -66,6 +66,7 @@ static void visit_open(struct session *s) {
     put_text(&s->wire, architecture());
     put_text(&s->wire, machine);
     if (!wire_send(&s->wire, OK)) session_run(s);
+    s->shared->left = 1;
   }
   shutdown(s->wire.fd, SHUT_WR);
 }
@@ -77,6 +78,7 @@ static void child(struct visit *v, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
   if (getppid() != parent) _exit(1);
+  setsid(); /* what it starts is ended with it */
   setrlimit(RLIMIT_CORE, &none);
   signal(SIGTERM, SIG_DFL);
   signal(SIGINT, SIG_DFL);
@@ -114,6 +116,7 @@ static void visit_new(void) {
 
 static void visit_end(struct visit *v, const char *rule, const char *why) {
   if (!v->rule) v->rule = rule, v->why = why;
+  kill(-v->pid, SIGKILL); /* it and what it has started */
   kill(v->pid, SIGKILL);
 }
 
@@ -139,6 +142,8 @@ static void visit_farewell(struct visit *v, int status) {
   struct timeval limit = {1, 0};
   if (v->shared->open) offer_came();
   if (!v->rule && status) v->rule = "crash", v->why = cause(status, text, sizeof text);
+  if (!v->rule && !v->shared->left)
+    v->rule = "crash", v->why = "the program ended the session's process by itself (exit with code 0)";
   if (v->shared->open && v->rule && !v->shared->sending && !wire_open(&w, v->fd, 4096)) {
     setsockopt(v->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     wire_say(&w, ENDED, v->rule, v->why);
@@ -159,6 +164,7 @@ static void reap(int how) { /* WNOHANG, or 0: wait for all */
     }
     struct visit gone = visits[i];
     visits[i] = visits[--count];
+    kill(-gone.pid, SIGKILL); /* what it has started and left behind */
     visit_farewell(&gone, status);
   }
 }
