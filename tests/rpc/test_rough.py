@@ -229,3 +229,26 @@ def test_the_answer_to_another_question_ends_the_session(place, remote):
     remote._wire.sock.sendall(frame(Kind.LIST))
     rule, said = lost(remote.listdir)
     assert rule == "lost" and "question 2 got the answer of question 0" in said and not remote.alive
+
+
+def test_connections_that_prove_nothing_keep_nobody_out(place):
+    idle = [connection(place.port) for _ in range(40)]
+    with place.connect() as remote:
+        assert remote.listdir() == []
+    for wire in idle:
+        wire.close()
+
+
+def test_one_session_too_many_is_told_so(place):
+    assert place.children() == 0
+    open = [place.connect() for _ in range(32)]
+    assert "has 32 sessions" in refused(rpc.SessionLost, place.connect)
+    assert all(s.listdir() == [] for s in open)
+    for s in open:
+        s.close()
+    assert place.children() == 0
+
+
+def test_a_server_is_no_tracker(place):
+    said = refused(rpc.RPCError, lambda: rpc.connect_tracker("127.0.0.1", place.port, secret=SECRET))
+    assert said == "this is a server, not a tracker"

@@ -194,3 +194,33 @@ def test_a_tracker_survives_what_makes_no_sense(tracker, data):
 def test_a_tracker_wants_the_secret(tracker):
     said = refused(rpc.RPCError, lambda: rpc.connect_tracker("127.0.0.1", tracker.port, secret="wrong"))
     assert said.startswith(f"the tracker at 127.0.0.1:{tracker.port} refused: the secret")
+
+
+def test_a_tracker_is_no_server(tracker):
+    said = refused(rpc.SessionLost, lambda: rpc.connect("127.0.0.1", tracker.port, secret=SECRET))
+    assert said.startswith("this is a tracker: ")
+
+
+def test_a_server_says_once_why_its_tracker_cannot_be_used_and_when_it_can(tracker, capfd):
+    offer = Offer(Settings(key="kind", secret=b"other", tracker=("127.0.0.1", tracker.port)), 1)
+    for _ in range(2):
+        offer._again = 0.0
+        offer.keep(busy=False)
+    said = capfd.readouterr().err
+    assert said.count("\n") == 1 and "from nobody" in said and "the secret is not the one that it has" in said
+    offer.settings = Settings(key="kind", secret=SECRET.encode(), tracker=("127.0.0.1", tracker.port))
+    offer._again = 0.0
+    offer.keep(busy=False)
+    offer.hear()
+    assert capfd.readouterr().err == f"tvmlab rpc: the tracker at 127.0.0.1:{tracker.port} gives it out now\n"
+    tracker.terminate()
+    offer.hear()
+    assert "is gone" in capfd.readouterr().err
+
+
+def test_a_board_says_why_its_tracker_cannot_be_used(tmp_path, capfd):
+    with rpc.Tracker(port=0, secret="another") as other, rpc.Server(port=0, secret=SECRET, silent=True) as server:
+        for port, why in ((other.port, "has another secret"), (1, "does not answer"), (server.port, "no tracker")):
+            with board(tmp_path, [], "cc", "--tracker", f"127.0.0.1:{port}"):
+                said = []
+                assert until(lambda: said.append(capfd.readouterr().err) or why in "".join(said)), said  # noqa: B023

@@ -29,7 +29,8 @@ from .protocol import Kind, Malformed, Reader, SessionLost, Writer
 from .serving import Serving, introduction
 from .wire import GREETING_LIMIT, Refused, TooLong, Wire
 
-MOST = 32  # connections at once
+MOST = 32  # sessions at once
+WAITING = 32  # connections that are no sessions yet
 GONE = getattr(select, "POLLRDHUP", 0)
 STATE = struct.Struct("<BBBd")  # open?, sending?, left in order?, the time at which it has to end (0: none)
 
@@ -84,6 +85,7 @@ class Keeper:
     def __init__(self, listener: socket.socket, settings: Settings, life: int | None = None) -> None:
         self.listener, self.settings, self.life = listener, settings, life
         self.visits: dict[int, _Visit] = {}
+        self._sessions = mmap.mmap(-1, 8)  # how many there are, as the process of each connection sees it
         self.over = False
         port = listener.getsockname()[1]
         self.offer = Offer(settings, port) if settings.tracker else None
@@ -117,8 +119,7 @@ class Keeper:
     def _turn(self) -> None:
         poll = select.poll()
         poll.register(self._heard, select.POLLIN)
-        if len(self.visits) < MOST:
-            poll.register(self.listener, select.POLLIN)
+        poll.register(self.listener, select.POLLIN)
         if self.life is not None:
             poll.register(self.life, select.POLLIN)
         if self.offer is not None and self.offer.fileno() >= 0:
@@ -139,8 +140,10 @@ class Keeper:
                 self.offer.hear()
         self._reap()
         self._late()
+        open = sum(v.state()[0] for v in self.visits.values())
+        self._sessions[0] = min(open, 255)
         if self.offer is not None:
-            self.offer.keep(any(v.state()[0] for v in self.visits.values()))
+            self.offer.keep(open > 0)
 
     def _patience(self) -> float | None:
         """Milliseconds until something is due."""
@@ -187,6 +190,7 @@ class Keeper:
             sock, _ = self.listener.accept()
         except OSError:  # it is gone already
             return
+        self._make_room()
         v = _Visit(sock, Path(tempfile.mkdtemp(prefix="tvmlab-rpc-")))
         parent = os.getpid()
         v.pid = os.fork()
@@ -202,6 +206,12 @@ class Keeper:
             print(f"tvmlab rpc: {type(e).__name__}: {e}", file=sys.stderr, flush=True)
             os._exit(1)
         os._exit(0)
+
+    def _make_room(self) -> None:
+        """Connections that are no sessions cannot keep others out: the oldest makes room."""
+        waiting = [v for v in self.visits.values() if not v.state()[0] and not v.why[0]]
+        if len(waiting) >= WAITING:
+            min(waiting, key=lambda v: v.began).end("busy", "")
 
     def _alone(self) -> None:
         """In the session's process: what is the server's is let go."""
@@ -222,11 +232,14 @@ class Keeper:
         try:
             wire.welcome(self.settings.secret)
             kind, body = wire.receive(GREETING_LIMIT)
+            if kind in (Kind.PUT, Kind.REQUEST, Kind.SUMMARY):
+                raise SessionLost("role", "this is a server, not a tracker")
             if kind != Kind.OPEN:
                 raise Malformed("the first question is OPEN")
             self._open(v, wire, Reader(body))
         except (OSError, EOFError, Refused) as e:
-            print(f"tvmlab rpc: a connection was refused: {e or type(e).__name__}", file=sys.stderr, flush=True)
+            why = "it was closed from there" if isinstance(e, EOFError) else str(e) or type(e).__name__
+            print(f"tvmlab rpc: a connection was refused: {why}", file=sys.stderr, flush=True)
         except SessionLost as e:
             wire.send(Kind.ENDED, Writer().text(e.rule).text(str(e)))
         except Malformed as e:
@@ -244,6 +257,8 @@ class Keeper:
                 "ticket", "this server is given out by its tracker, to one at a time",
                 hint="ask there: rpc.connect_tracker(...).request(key)",
             )  # fmt: skip
+        if self._sessions[0] >= MOST:
+            raise SessionLost("busy", f"this server has {MOST} sessions, and takes no more at once")
         until = time.monotonic() + span * 1e-3 if span else 0.0
         STATE.pack_into(v.shared, 0, 1, 0, 0, until)
         os.write(self._wake, b"!")  # there is a deadline now

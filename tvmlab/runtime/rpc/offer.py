@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import secrets
+import sys
 import time
 from typing import TYPE_CHECKING
 
 from .. import host
 from .listen import reach
-from .protocol import Kind, Malformed, RPCError, Writer
+from .protocol import Kind, Malformed, Reader, RPCError, Writer
 from .wire import Wire
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class Offer:
         self._again = 0.0  # when the tracker is tried again
         self._awaited = FOREVER  # it was given out: until then its client has to come
         self._came = self._busy = False
+        self._said = ""  # why the tracker could not be used, as it was told last
 
     @property
     def due(self) -> float:
@@ -50,18 +52,36 @@ class Offer:
         """What the tracker says: TAKEN, or it is gone. The client may have been here before that is heard."""
         assert self._wire is not None
         try:
-            kind, _ = self._wire.receive(1.0)
-        except (OSError, EOFError, Malformed):
-            self._drop()
+            kind, body = self._wire.receive(1.0)
+            if kind == Kind.ENDED:
+                said = Reader(body)
+                raise RPCError(said.text(), f"{self._place} refused: {said.text()}")
+            if kind not in (Kind.TAKEN, Kind.OK):
+                raise Malformed(f"it said {kind.name}")
+        except (RPCError, OSError, EOFError, Malformed) as e:
+            self._drop(e)
             return
+        self._tell("")
         if kind == Kind.TAKEN:
             self._awaited = time.monotonic() + AWAITED
-        elif kind != Kind.OK:
-            self._drop()
 
-    def _drop(self) -> None:
+    @property
+    def _place(self) -> str:
+        assert self.settings.tracker is not None
+        return "the tracker at {}:{}".format(*self.settings.tracker)
+
+    def _drop(self, why: Exception) -> None:
         self.close()
         self._again = time.monotonic() + AGAIN
+        self._tell(why.message if isinstance(why, RPCError) else f"{self._place} is gone")
+
+    def _tell(self, problem: str) -> None:
+        """Once, and again when it is another one, or none any more."""
+        if problem == self._said:
+            return
+        self._said = problem
+        words = f"clients get it from nobody: {problem}" if problem else f"{self._place} gives it out now"
+        print(f"tvmlab rpc: {words}", file=sys.stderr, flush=True)
 
     def came(self) -> None:
         """Who it was given to has been here, if only for a moment."""
@@ -88,8 +108,8 @@ class Offer:
             said = Writer().text(self.settings.key).number("<H", self.port).text(self.settings.address)
             self._wire.sock.settimeout(5.0)
             self._wire.send(Kind.PUT, said.text(self.ticket).text(host.description()))
-        except (RPCError, OSError):
-            self._drop()
+        except (RPCError, OSError) as e:
+            self._drop(e)
 
 
 def address_of(given: object) -> tuple[str, int]:

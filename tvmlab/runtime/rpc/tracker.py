@@ -211,6 +211,9 @@ class _Line:
     def _answer(self, kind: Kind, body: Reader) -> None:
         if kind == Kind.PUT:
             self._put(body)
+        elif kind == Kind.OPEN:
+            self.say(Kind.ENDED, Writer().text("role").text("this is a tracker: rpc.connect_tracker(...).request(key)"))
+            raise EOFError
         elif kind == Kind.REQUEST:
             self._request(_name(body), body.number("<i"))
         elif kind == Kind.SUMMARY:

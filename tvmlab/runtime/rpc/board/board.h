@@ -41,7 +41,7 @@ struct body { /* what is left of a frame; `bad`: something was not there */
 };
 int wire_open(struct wire *w, int fd, uint32_t limit);
 int wire_welcome(struct wire *w, const char *secret); /* as the server; 0 where all is well, in all of these */
-int wire_greet(struct wire *w, const char *secret);   /* as the client */
+int wire_greet(struct wire *w, const char *secret);   /* as the client; else what is wrong */
 int wire_receive(struct wire *w, int *kind, struct body *b, int wait_ms); /* -1: gone; else the rule that was broken */
 int wire_send(struct wire *w, int kind);              /* what was put together in `out` */
 int wire_say(struct wire *w, int kind, const char *rule, const char *message);
@@ -50,7 +50,7 @@ void put_text(struct wire *w, const char *text);
 uint64_t take(struct body *b, int bytes);
 void take_text(struct body *b, char *out, size_t room);
 int64_t now_ms(void);
-enum { GONE = -1, TOO_LONG = 1, MALFORMED = 2 };
+enum { GONE = -1, TOO_LONG = 1, MALFORMED = 2, REFUSED = 3 }; /* REFUSED: another secret */
 
 /* ---- what everything knows */
 struct settings {

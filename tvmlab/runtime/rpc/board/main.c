@@ -21,7 +21,7 @@
 #define POLLRDHUP 0
 #endif
 
-enum { MOST = 32 };
+enum { MOST = 32, WAITING = 32, PLACES = 128 }; /* sessions; connections that are none yet; of both, and ending */
 struct visit { /* a connection and the process that has it */
   pid_t pid;
   int fd;
@@ -30,7 +30,8 @@ struct visit { /* a connection and the process that has it */
   const char *rule, *why; /* it was ended */
   char folder[TEXT];
 };
-static struct visit visits[MOST];
+static struct visit visits[PLACES];
+static volatile int *sessions; /* how many there are, as the process of each connection sees it */
 static int count, listener = -1, wake[2];
 static volatile sig_atomic_t over;
 static struct settings settings = {"", "", "", "", "", 4u << 20, 0, 9090};
@@ -50,12 +51,16 @@ static void visit_open(struct session *s) {
   uint64_t span = wrong ? 0 : take(&b, 4);
   if (!wrong) take_text(&b, key, sizeof key);
   if (!wrong) take_text(&b, ticket, sizeof ticket);
-  if (wrong || kind != OPEN || b.bad) {
+  if (!wrong && (kind == PUT || kind == REQUEST || kind == SUMMARY)) {
+    wire_say(&s->wire, ENDED, "role", "this is a server, not a tracker");
+  } else if (wrong || kind != OPEN || b.bad) {
     wire_say(&s->wire, ENDED, wrong == TOO_LONG ? "too-long" : "malformed", "the first question is OPEN");
   } else if (key[0] && strcmp(key, settings.key)) {
     wire_say(&s->wire, ENDED, "key", "this server is of another key");
   } else if (settings.tracker_host[0] && (!offer_ticket()[0] || strcmp(ticket, offer_ticket()))) {
     wire_say(&s->wire, ENDED, "ticket", "this server is given out by its tracker, to one at a time");
+  } else if (*sessions >= MOST) {
+    wire_say(&s->wire, ENDED, "busy", "this server has 32 sessions, and takes no more at once");
   } else {
     s->shared->deadline = span ? now_ms() + (int64_t)span : 0;
     s->shared->open = 1;
@@ -92,11 +97,30 @@ static void child(struct visit *v, pid_t parent) {
 
 /* ---------------------------------------------------------------- connections */
 
+static void visit_end(struct visit *v, const char *rule, const char *why) {
+  if (!v->rule) v->rule = rule, v->why = why;
+  kill(-v->pid, SIGKILL); /* it and what it has started */
+  kill(v->pid, SIGKILL);
+}
+
+/* Connections that are no sessions cannot keep others out: the oldest makes room. */
+static void make_room(void) {
+  struct visit *oldest = NULL;
+  int waiting = 0;
+  for (struct visit *v = visits; v < visits + count; ++v) {
+    if (v->shared->open || v->rule) continue;
+    ++waiting;
+    if (!oldest || v->began < oldest->began) oldest = v;
+  }
+  if (waiting >= WAITING) visit_end(oldest, "busy", "");
+}
+
 static void visit_new(void) {
   struct visit v = {0};
   const char *where = getenv("TMPDIR");
   v.fd = accept(listener, NULL, NULL);
   if (v.fd < 0) return;
+  make_room();
   v.began = now_ms();
   v.shared = mmap(NULL, sizeof *v.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   snprintf(v.folder, sizeof v.folder, "%s/tvmlab-rpc-XXXXXX", where ? where : "/tmp");
@@ -112,12 +136,6 @@ static void visit_new(void) {
   if (v.shared != MAP_FAILED) munmap(v.shared, sizeof *v.shared);
   if (made) rmdir(v.folder);
   close(v.fd);
-}
-
-static void visit_end(struct visit *v, const char *rule, const char *why) {
-  if (!v->rule) v->rule = rule, v->why = why;
-  kill(-v->pid, SIGKILL); /* it and what it has started */
-  kill(v->pid, SIGKILL);
 }
 
 static const char *cause(int status, char *out, size_t room) {
@@ -183,12 +201,12 @@ static int patience(void) {
 }
 
 static void turn(void) {
-  struct pollfd fds[MOST + 3];
+  struct pollfd fds[PLACES + 3];
   char told[64];
   int n = count; /* the visits come first, then these */
   for (int i = 0; i < n; ++i) fds[i] = (struct pollfd){visits[i].fd, POLLRDHUP, 0};
   fds[n] = (struct pollfd){wake[0], POLLIN, 0};
-  fds[n + 1] = (struct pollfd){count < MOST ? listener : -1, POLLIN, 0};
+  fds[n + 1] = (struct pollfd){count < PLACES ? listener : -1, POLLIN, 0};
   fds[n + 2] = (struct pollfd){offer_fd(), POLLIN, 0};
   if (poll(fds, (nfds_t)n + 3, patience()) > 0) {
     for (int i = 0; i < n; ++i)
@@ -198,13 +216,14 @@ static void turn(void) {
     if (fds[n + 1].revents) visit_new();
     if (fds[n + 2].revents) offer_hear();
   }
-  int visited = 0;
+  int open = 0;
   for (int i = 0; i < count; ++i)
     if (now_ms() > deadline(visits + i))
       visit_end(visits + i, "timeout", "the session took longer than its session_timeout, and was ended");
   reap(WNOHANG);
-  for (int i = 0; i < count; ++i) visited |= visits[i].shared->open;
-  if (settings.tracker_host[0]) offer_keep(&settings, visited);
+  for (int i = 0; i < count; ++i) open += visits[i].shared->open;
+  *sessions = open;
+  if (settings.tracker_host[0]) offer_keep(&settings, open);
 }
 
 /* ---------------------------------------------------------------- the start */
@@ -278,7 +297,8 @@ int main(int argc, char **argv) {
   if (!settings.memory) settings.memory = (uint64_t)sysconf(_SC_PHYS_PAGES) / 4 * 3 * (uint64_t)sysconf(_SC_PAGESIZE);
   int last = settings.port ? port_end : 1;
   for (int p = settings.port; p < last && listener < 0; ++p) listener = listen_on(host, p);
-  if (listener < 0 || pipe(wake)) {
+  sessions = mmap(NULL, sizeof *sessions, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (listener < 0 || sessions == MAP_FAILED || pipe(wake)) {
     perror("cannot listen");
     return 1;
   }

@@ -11,6 +11,7 @@
 
 enum { AGAIN = 2000, AWAITED = 15000, TRACKER_LIMIT = 4096 }; /* milliseconds; bytes of a frame */
 static struct wire tracker = {-1, 0, NULL, NULL, 0, 0};
+static const char *host = "", *port = ""; /* the tracker's */
 static char ticket[2 * 16 + 1];
 static int came, busy;              /* who it was given to has come; a session is open */
 static int64_t again, awaited = INT64_MAX; /* when the tracker is tried again; until when the client has to come */
@@ -26,23 +27,41 @@ void offer_close(void) {
   tracker = (struct wire){-1, 0, NULL, NULL, 0, 0};
 }
 
-static void drop(void) {
+/* Why the tracker could not be used, "" where it can: once, and again when it is another reason. */
+static void tell(const char *why) {
+  static const char *said = "";
+  if (!strcmp(why, said)) return;
+  said = why;
+  if (why[0]) fprintf(stderr, "tvmlab rpc: clients get it from nobody: the tracker %s:%s %s\n", host, port, why);
+  else fprintf(stderr, "tvmlab rpc: the tracker %s:%s gives it out now\n", host, port);
+}
+
+static void drop(const char *why) {
   offer_close();
   again = now_ms() + AGAIN;
+  tell(why);
 }
 
 void offer_hear(void) {
   struct body b;
   int kind;
-  if (wire_receive(&tracker, &kind, &b, 1000) || (kind != TAKEN && kind != OK)) drop();
-  else if (kind == TAKEN) awaited = now_ms() + AWAITED; /* the client may have come before this is heard */
+  if (wire_receive(&tracker, &kind, &b, 1000)) {
+    drop("is gone");
+  } else if (kind != TAKEN && kind != OK) {
+    drop("refused the offer: it is no tracker, or of another version");
+  } else {
+    tell("");
+    if (kind == TAKEN) awaited = now_ms() + AWAITED; /* the client may have come before this is heard */
+  }
 }
 
-static int reach(const struct settings *settings) {
+/* NULL, or why it could not be reached. */
+static const char *reach(const struct settings *settings) {
   struct addrinfo hints = {0}, *found = NULL;
   struct timeval limit = {5, 0};
   hints.ai_socktype = SOCK_STREAM;
-  if (getaddrinfo(settings->tracker_host, settings->tracker_port, &hints, &found)) return -1;
+  if (getaddrinfo(settings->tracker_host, settings->tracker_port, &hints, &found))
+    return "has an address that is not known here";
   int fd = -1;
   for (struct addrinfo *a = found; a && fd < 0; a = a->ai_next) {
     fd = socket(a->ai_family, a->ai_socktype, a->ai_protocol);
@@ -53,9 +72,14 @@ static int reach(const struct settings *settings) {
     fd = -1;
   }
   freeaddrinfo(found);
-  if (fd < 0 || wire_open(&tracker, fd, TRACKER_LIMIT)) return -1;
+  if (fd < 0 || wire_open(&tracker, fd, TRACKER_LIMIT)) return "does not answer";
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  return wire_greet(&tracker, settings->secret);
+  switch (wire_greet(&tracker, settings->secret)) {
+    case 0: return NULL;
+    case GONE: return "closed the connection, or is no tracker of ours";
+    case MALFORMED: return "speaks another protocol, or another version of it";
+    default: return "has another secret";
+  }
 }
 
 static void offer(const struct settings *settings) {
@@ -63,8 +87,11 @@ static void offer(const struct settings *settings) {
   char machine[TEXT];
   came = 0;
   awaited = INT64_MAX;
-  if (random_bytes(raw, sizeof raw) || (tracker.fd < 0 && reach(settings))) {
-    drop();
+  host = settings->tracker_host;
+  port = settings->tracker_port;
+  const char *why = random_bytes(raw, sizeof raw) ? "needs /dev/urandom here" : tracker.fd < 0 ? reach(settings) : NULL;
+  if (why) {
+    drop(why);
     return;
   }
   for (int i = 0; i < 16; ++i) snprintf(ticket + 2 * i, 3, "%02x", raw[i]);
@@ -74,7 +101,7 @@ static void offer(const struct settings *settings) {
   put_text(&tracker, settings->address);
   put_text(&tracker, ticket);
   put_text(&tracker, machine);
-  if (wire_send(&tracker, PUT)) drop();
+  if (wire_send(&tracker, PUT)) drop("is gone");
 }
 
 void offer_came(void) { came = 1; }

@@ -169,7 +169,8 @@ static int greeting_send(int fd, struct greeting *mine) {
 
 static int greeting_receive(int fd, struct greeting *theirs) {
   static const uint8_t first[8] = {'T', 'V', 'M', 'L', 'A', 'B', VERSION, 0};
-  return read_all(fd, theirs->bytes, sizeof theirs->bytes) || memcmp(theirs->bytes, first, sizeof first);
+  if (read_all(fd, theirs->bytes, sizeof theirs->bytes)) return GONE;
+  return memcmp(theirs->bytes, first, sizeof first) ? MALFORMED : 0;
 }
 
 static void prove(const char *secret, const char *side, const struct greeting *client, const struct greeting *server,
@@ -205,9 +206,12 @@ int wire_welcome(struct wire *w, const char *secret) {
 int wire_greet(struct wire *w, const char *secret) {
   struct greeting mine, theirs;
   uint8_t proof[PROOF], answer[1 + PROOF];
-  if (greeting_send(w->fd, &mine) || greeting_receive(w->fd, &theirs)) return -1;
+  int wrong = greeting_send(w->fd, &mine) ? GONE : greeting_receive(w->fd, &theirs);
+  if (wrong) return wrong;
   prove(secret, "client", &mine, &theirs, proof);
-  if (write_all(w->fd, proof, PROOF) || read_all(w->fd, answer, 1) || answer[0] != 1) return -1;
+  if (write_all(w->fd, proof, PROOF) || read_all(w->fd, answer, 1)) return GONE;
+  if (answer[0] != 1) return REFUSED;
   prove(secret, "server", &mine, &theirs, proof);
-  return read_all(w->fd, answer + 1, PROOF) || differ(proof, answer + 1);
+  if (read_all(w->fd, answer + 1, PROOF)) return GONE;
+  return differ(proof, answer + 1) ? REFUSED : 0;
 }
