@@ -2,6 +2,7 @@
 
 import inspect
 import threading
+from concurrent import futures
 from dataclasses import replace
 
 import pytest
@@ -15,6 +16,7 @@ from tvmlab import autotvm, rpc, te, tir, tune
 from tvmlab.core.error import CallError
 from tvmlab.runtime.rpc import tracker as trackers
 from tvmlab.tune import Boards, Setup
+from tvmlab.tune import remote as remotes
 from tvmlab.tune.candidate import Candidate, candidate
 
 QUICK = {"repeats": 3, "min_ms": 0.0, "compile_limit": 60.0, "run_limit": 30.0, "jobs": 1, "memory": 1 << 28}
@@ -102,10 +104,31 @@ def test_a_board_that_is_lost_costs_a_retry_with_another_one(tracker, lent, meas
     thread.join()
     assert slow.outcome == "timeout"
     assert measurer.measure(candidate(matmul(), 3)).outcome == "ok"
-    monkeypatch.setattr(measurer, "boards", replace(measurer.boards, key="other"))
+    monkeypatch.setattr(measurer, "boards", replace(measurer.boards, key="other", patience=0))
     monkeypatch.setattr(trackers, "PATIENCE", 0.1)
     found = measurer.measure(candidate(matmul(), 3))
     assert found.outcome == "lost" and "no server of the key `other`" in found.reason
+
+
+def test_a_tracker_that_is_away_for_a_while_is_waited_for(tracker, lent, measurer, monkeypatch):  # noqa: F811
+    lent()
+    boards = Boards("kind", ("127.0.0.1", tracker.port), secret=SECRET, patience=30)
+    monkeypatch.setattr(measurer, "boards", boards)
+    monkeypatch.setattr(remotes, "PAUSE", 0.1)
+    tracker.terminate()
+    stop = threading.Event()
+    threading.Timer(0.5, lambda: measurer.cancel(stop)).start()
+    assert measurer.measure(candidate(matmul(), 3), stop=stop).outcome == "cancelled"
+    waited, waits = [], measurer._waits
+    monkeypatch.setattr(measurer, "_waits", lambda stop: waited.append(1) or waits(stop))
+    with futures.ThreadPoolExecutor(1) as pool:
+        trial = pool.submit(measurer.measure, candidate(matmul(), 3))
+        assert until(lambda: waited, 60)
+        with rpc.Tracker(port=tracker.port, port_end=tracker.port + 1, secret=SECRET):
+            assert trial.result(60).outcome == "ok" and measurer._away is None
+    monkeypatch.setattr(measurer, "boards", replace(boards, patience=0))
+    found = measurer.measure(candidate(matmul(), 3))
+    assert found.outcome == "lost" and "no tracker answers" in found.reason
 
 
 def test_a_whole_run_with_a_board(measurer, monkeypatch):

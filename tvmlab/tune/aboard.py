@@ -19,7 +19,7 @@ from ..face.trial import Ready, Report, checked, ready, timed
 from ..runtime.array import array
 from ..runtime.load import card_path
 from ..runtime.rpc.client import opened
-from ..runtime.rpc.protocol import RPCError, SessionLost
+from ..runtime.rpc.protocol import RPCError
 from ..runtime.rpc.tracked import TrackerSession
 from ..target import cabi
 from .measure import too_slow, wrong
@@ -53,7 +53,7 @@ def linked(asked: Plain, cc: str, report: Report) -> float:
 
 
 def aboard(asked: Plain, place: Plain, how: Plain, report: Report) -> dict[str, Any]:
-    """Run, compare and time it on a board. `outcome`, and what belongs to that; `rule`: why a session ended."""
+    """Run, compare and time it on a board. `outcome`, and what belongs to that; `rule`: why no session, or its end."""
     assert _linked is not None and _linked[0] == asked["key"]
     _, it, files = _linked
     span = place["limit"] + sum(a.nbytes for a in it.arguments if isinstance(a, np.ndarray)) / BYTES_A_SECOND
@@ -62,7 +62,7 @@ def aboard(asked: Plain, place: Plain, how: Plain, report: Report) -> dict[str, 
             report({"state": "running"})
             return _run(asked, it, files, remote, how)
     except RPCError as e:
-        return {**_failure(e, place), "rule": e.rule if isinstance(e, SessionLost) or e.rule == "no-server" else ""}
+        return {**_failure(e, place), "rule": e.rule}
 
 
 def _failure(e: RPCError, place: Plain) -> dict[str, Any]:

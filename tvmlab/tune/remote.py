@@ -6,12 +6,14 @@
         m.measure(candidate(task, 7))                                    as a Measurer does
 
 Results are compared with the reference here. A connection that is lost costs another try, with another board if there
-is one; then the trial is `lost`. docs/remote.md says how servers are started.
+is one; a tracker or a server that is away is waited for. Then the trial is `lost`. docs/remote.md says how servers
+are started.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -26,7 +28,9 @@ from .measure import Measured, Measurer, Setup, Turns
 ABOARD = f"{__package__}.aboard"
 MOST = 8  # processes here
 WAIT = 24 * 3600.0  # seconds that a trial may wait for a board
-ENDS = ("lost", "closed", "no-server", "ticket")  # of a session, after which another one is tried
+ENDS = ("lost", "closed")  # of a session, after which another one is tried
+AWAY = ("no-server", "no-tracker", "unknown-key", "ticket", "busy")  # why there is none, which may pass
+PAUSE = 1.0  # seconds between two looks whether there is one again
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,8 @@ class Boards:
     """`key`: the kind of device; `tracker`: ("host", port) of what gives such out. `address`: of one server instead.
 
     `secret`: of both (usual: TVMLAB_RPC_SECRET). `cc`: the C compiler that links for them; usual is `<triple>-gcc`.
-    `priority`: among those who wait. `retries`: after a lost connection.
+    `priority`: among those who wait. `retries`: after a lost connection. `patience`: seconds that a tracker or a server
+    which is away is waited for; once they are over, until it is back, no trial waits.
     """
 
     key: str = ""
@@ -44,6 +49,7 @@ class Boards:
     cc: str = ""
     priority: int = 1
     retries: int = 2
+    patience: float = 60.0
 
     def __post_init__(self) -> None:
         if (self.tracker is None) == (self.address is None) or self.tracker and not self.key:
@@ -54,6 +60,8 @@ class Boards:
         address_of(self.tracker or self.address)
         if not isinstance(self.retries, int) or self.retries < 0:
             raise CallError("amount", f"retries must be a number of at least 0, not {self.retries!r}")
+        if not isinstance(self.patience, (int, float)) or not self.patience >= 0:
+            raise CallError("amount", f"patience must be a number of seconds, not {self.patience!r}")
 
     @property
     def place(self) -> tuple[str, int]:
@@ -99,6 +107,7 @@ class BoardMeasurer(Measurer):
         self.machine = found[0] if len(set(found)) == 1 else ""
         super().__init__(replace(setup, jobs=setup.jobs or min(MOST, len(found) + 1)))
         # a tracker lends a board to one at a time; at an address, we do
+        self._away: float | None = None  # since when there is none
         self._turn = Turns(strict=False).alone if boards.tracker is None else nullcontext
 
     def again_asked(
@@ -113,18 +122,30 @@ class BoardMeasurer(Measurer):
         linked = self._child(p, stop, self.setup.compile_limit, "linked", asked, self.boards.cc)
         if not linked.ok:
             return self._failed(linked, "compile")
-        s = self.setup
+        s, lost = self.setup, 0
         how = {"best": best, "slower": s.slower, "agree": s.agree, "flush": s.flush}
-        found = Measured("lost")
-        for _ in range(1 + self.boards.retries):
+        while True:
             with self._turn():
                 o = self._child(p, stop, WAIT, "aboard", asked, self.boards.asked(s.run_limit), how)
             if not o.ok:
                 return replace(self._failed(o, "run"), compile=linked.value)
-            found = _measured(o.value, linked.value)
-            if o.value.get("rule") not in ENDS:
-                break
-        return found
+            rule = o.value.get("rule")
+            lost += rule in ENDS
+            again = self._waits(stop) if rule in AWAY else rule in ENDS and lost <= self.boards.retries
+            if rule not in AWAY:
+                self._away = None
+            if not again:
+                return _measured(o.value, linked.value)
+
+    def _waits(self, stop: threading.Event) -> bool:
+        """A pause, or the rest of one when it is stopped. False: there has been no board for too long."""
+        now = time.monotonic()
+        self._away = now if self._away is None else self._away
+        if now - self._away >= self.boards.patience:
+            return False
+        while time.monotonic() < now + PAUSE and not stop.is_set():
+            time.sleep(0.02)
+        return True
 
     def _child(self, p: Any, stop: threading.Event, limit: float, name: str, *args: Any) -> Any:
         return p.worker.run(f"{ABOARD}:{name}", *args, stop=stop, limit=limit)
