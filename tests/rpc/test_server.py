@@ -125,7 +125,10 @@ def test_who_may_come(monkeypatch):
     [
         ({"is_proxy": True}, "no is_proxy here"), ({"load_library": "x.so"}, "no load_library here"),
         ({"tracker_addr": ("h", 1)}, "by their key"), ({"tracker_addr": 5, "key": "k"}, "5 is no address"),
-        ({"port": 70000, "port_end": 70001}, "there is none"), ({"limit": 10}, "4096"),
+        ({"port": 70000, "port_end": 70001}, "no port"), ({"port": "x"}, "no port"), ({"port": -1}, "no port"),
+        ({"limit": 10}, "4096"), ({"limit": 99999999999}, "4096"), ({"memory": -5}, "number of bytes"),
+        ({"preload": ["tvmlab", "nosuch"], "port": 0}, "cannot import nosuch: ModuleNotFoundError"),
+        ({"secret": 5}, "text or bytes"),
     ],
 )  # fmt: skip
 def test_a_server_that_cannot_be_is_refused_before_it_starts(how, words):
@@ -196,3 +199,38 @@ def test_compiling_for_a_board_says_what_is_missing(tmp_path):
     assert said.startswith("there is no C compiler nobodys-gcc\n") and "gcc-aarch64-linux-gnu" in said
     said = refused(rpc.RPCError, lambda: rpc.board_server(tmp_path / "s", "cc", ["-DOPEN=("]))
     assert said.startswith("cc cannot compile the server\n") and "error" in said
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ("--port abc", "--port is a number from 0 to 65535, not abc"), ("--port 70000", "not 70000"),
+        ("--memory 4G", "not 4G"), ("--memory -5", "not -5"), ("--limit 99999999999", "not 99999999999"),
+        ("--limit 10", "from 4096"),
+        ("--host 192.0.2.1 --port 9300 --anyone", "on 192.0.2.1, port 9300: Cannot assign"),
+    ],
+)  # fmt: skip
+def test_a_board_says_which_option_it_cannot_have(tmp_path, words, said):
+    with board(tmp_path, [], "cc"):
+        pass
+    found = subprocess.run([tmp_path.parent / "server-cc", *words.split()], capture_output=True, text=True, timeout=9)
+    assert found.returncode in (1, 2) and said in found.stderr
+
+
+def test_one_port_may_be_beyond_the_usual_ones():
+    with rpc.Tracker(port=0, secret=SECRET) as free:
+        port = free.port
+    with rpc.Tracker(port=port, secret=SECRET) as tracker:
+        assert tracker.port == port > 9199
+
+
+def test_arguments_that_no_server_is_asked_with(tmp_path):
+    with board(tmp_path, [], "cc") as (port, pid):
+        remote = Place(port, pid, tmp_path, "cc", "llvm", "").connect()
+        remote.upload(b"junk", "f.tar")
+        assert "no tar file" in refused(rpc.RPCError, lambda: remote.load_module("f.tar"))
+        assert "no text" in refused(rpc.RPCError, lambda: remote.upload(b"x", "\ud800"))
+        assert "no text" in refused(rpc.RPCError, lambda: remote.remove(5))
+        assert remote.listdir() == ["f.tar"]
+    tracker = rpc.connect_tracker.__globals__["TrackerSession"]("127.0.0.1", port, b"")
+    assert "priority" in refused(rpc.RPCError, lambda: tracker.request("k", priority="x"))

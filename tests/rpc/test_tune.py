@@ -115,17 +115,19 @@ def test_a_tracker_that_is_away_for_a_while_is_waited_for(tracker, lent, measure
     boards = Boards("kind", ("127.0.0.1", tracker.port), secret=SECRET, patience=30)
     monkeypatch.setattr(measurer, "boards", boards)
     monkeypatch.setattr(remotes, "PAUSE", 0.1)
+    monkeypatch.setattr(measurer, "_gone", False)
     tracker.terminate()
     stop = threading.Event()
     threading.Timer(0.5, lambda: measurer.cancel(stop)).start()
     assert measurer.measure(candidate(matmul(), 3), stop=stop).outcome == "cancelled"
     waited, waits = [], measurer._waits
-    monkeypatch.setattr(measurer, "_waits", lambda stop: waited.append(1) or waits(stop))
+    monkeypatch.setattr(measurer, "_waits", lambda *a: waited.append(1) or waits(*a))
     with futures.ThreadPoolExecutor(1) as pool:
         trial = pool.submit(measurer.measure, candidate(matmul(), 3))
         assert until(lambda: waited, 60)
         with rpc.Tracker(port=tracker.port, port_end=tracker.port + 1, secret=SECRET):
-            assert trial.result(60).outcome == "ok" and measurer._away is None
+            found = trial.result(60)
+            assert found.outcome == "ok", found.reason
     monkeypatch.setattr(measurer, "boards", replace(boards, patience=0))
     found = measurer.measure(candidate(matmul(), 3))
     assert found.outcome == "lost" and "no tracker answers" in found.reason

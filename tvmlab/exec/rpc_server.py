@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from ..runtime.rpc.protocol import LIMIT
 from ..runtime.rpc.server import Server
 from .options import parser, run
@@ -30,9 +32,11 @@ def main() -> None:
     )  # fmt: skip
     print(f"listening on {server.host}:{server.port}", flush=True)
     try:
-        server.wait()
+        code = server.wait()
     finally:
         server.terminate()
+    if code:
+        sys.exit(f"the server's process ended with code {code}")
 
 
 if __name__ == "__main__":

@@ -107,7 +107,7 @@ class BoardMeasurer(Measurer):
         self.machine = found[0] if len(set(found)) == 1 else ""
         super().__init__(replace(setup, jobs=setup.jobs or min(MOST, len(found) + 1)))
         # a tracker lends a board to one at a time; at an address, we do
-        self._away: float | None = None  # since when there is none
+        self._gone = False  # there has been none for longer than the patience
         self._turn = Turns(strict=False).alone if boards.tracker is None else nullcontext
 
     def again_asked(
@@ -122,7 +122,7 @@ class BoardMeasurer(Measurer):
         linked = self._child(p, stop, self.setup.compile_limit, "linked", asked, self.boards.cc)
         if not linked.ok:
             return self._failed(linked, "compile")
-        s, lost = self.setup, 0
+        s, lost, away = self.setup, 0, 0.0
         how = {"best": best, "slower": s.slower, "agree": s.agree, "flush": s.flush}
         while True:
             with self._turn():
@@ -131,21 +131,21 @@ class BoardMeasurer(Measurer):
                 return replace(self._failed(o, "run"), compile=linked.value)
             rule = o.value.get("rule")
             lost += rule in ENDS
-            again = self._waits(stop) if rule in AWAY else rule in ENDS and lost <= self.boards.retries
-            if rule not in AWAY:
-                self._away = None
+            if rule in AWAY:
+                away = away or time.monotonic()
+                again = self._waits(away, stop)
+            else:
+                again, away, self._gone = rule in ENDS and lost <= self.boards.retries, 0.0, False
             if not again:
                 return _measured(o.value, linked.value)
 
-    def _waits(self, stop: threading.Event) -> bool:
-        """A pause, or the rest of one when it is stopped. False: there has been no board for too long."""
+    def _waits(self, since: float, stop: threading.Event) -> bool:
+        """A pause, until it is stopped. False: there has been no board for too long."""
         now = time.monotonic()
-        self._away = now if self._away is None else self._away
-        if now - self._away >= self.boards.patience:
-            return False
-        while time.monotonic() < now + PAUSE and not stop.is_set():
+        self._gone = self._gone or now - since >= self.boards.patience
+        while not self._gone and time.monotonic() < now + PAUSE and not stop.is_set():
             time.sleep(0.02)
-        return True
+        return not self._gone
 
     def _child(self, p: Any, stop: threading.Event, limit: float, name: str, *args: Any) -> Any:
         return p.worker.run(f"{ABOARD}:{name}", *args, stop=stop, limit=limit)

@@ -17,7 +17,6 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +36,7 @@ STATE = struct.Struct("<BBBd")  # open?, sending?, left in order?, the time at w
 
 @dataclass(frozen=True)
 class Settings:
-    """How a server serves. `memory`: bytes of a session's arrays; 0 is most of the machine's. `limit`: of a frame.
-
-    `preload`: modules of Python whose packed functions may be called.
-    """
+    """How a server serves. `memory`: bytes of a session's arrays; 0 is most of the machine's. `limit`: of a frame."""
 
     key: str = ""
     secret: bytes = b""
@@ -48,7 +44,6 @@ class Settings:
     limit: int = 0
     tracker: tuple[str, int] | None = None
     address: str = ""
-    preload: tuple[str, ...] = ()
 
 
 @dataclass
@@ -95,8 +90,6 @@ class Keeper:
 
     def run(self) -> None:
         """Until a signal ends it, or whoever holds the other side of `life`."""
-        for name in self.settings.preload:
-            import_module(name)
         for s in (signal.SIGTERM, signal.SIGINT):
             signal.signal(s, self._stop)
         signal.signal(signal.SIGCHLD, lambda *_: None)

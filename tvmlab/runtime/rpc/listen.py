@@ -17,12 +17,14 @@ NO_SECRET = f"give both sides secret=..., or {SECRET_VARIABLE} in the environmen
 
 
 def listening(host: str, port: int, port_end: int, secret: bytes, anyone: bool) -> socket.socket:
-    """A socket on the first free port from `port` to `port_end` - 1. Without a secret, on this machine's own address
-    only, unless `anyone` may come.
+    """A socket on the first free port from `port` to `port_end` - 1, or on `port` where that is beyond. Without a
+    secret, on this machine's own address only, unless `anyone` may come.
     """
     host = _allowed(host, secret, anyone)
-    if not 0 <= port < 65536 or not port < port_end:
-        raise RPCError("port", f"ports from {port} to {port_end}: there is none", legal=["port=9091, port_end=9199"])
+    for p in (port, port_end):
+        if not isinstance(p, int) or not 0 <= p <= 65536 or port == 65536:
+            raise RPCError("port", f"{p!r} is no port: they are from 1 to 65535", legal=["port=9091, port_end=9199"])
+    port_end = max(port_end, port + 1)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     error: Exception = OSError()
     for p in range(port, min(port_end, 65536)):

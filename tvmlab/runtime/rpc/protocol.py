@@ -59,7 +59,7 @@ NONCE = PROOF = 32  # bytes
 HEAD = struct.Struct("<IBI")
 AFTER = HEAD.size - 4  # bytes of the head that its length counts
 LIMIT = 16 << 20  # bytes of a frame, usually
-LEAST_LIMIT = 4096
+LEAST_LIMIT, MOST_LIMIT = 4096, 1 << 30
 ROOM = 1024  # of a frame, for what is not raw data
 NAME = 128  # bytes of a file's, a symbol's, a device kind's name
 
@@ -117,7 +117,11 @@ class Writer:
         return self
 
     def text(self, value: str) -> Writer:
-        data = value.encode("utf-8")[:0xFFFF]
+        try:
+            data = value.encode("utf-8")
+        except (AttributeError, UnicodeEncodeError):
+            raise RPCError("text", f"{value!r} is no text that can be sent") from None
+        data = data[:0xFFFF].decode("utf-8", "ignore").encode()  # it is not cut in the middle of a letter
         return self.number("<H", len(data)).raw(data)
 
     def raw(self, data: Any) -> Writer:

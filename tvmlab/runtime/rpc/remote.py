@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tarfile
 import tempfile
 import weakref
 from collections.abc import Callable, Sequence
@@ -151,7 +152,10 @@ def _unpacked(session: Session, name: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "given.tar"
         path.write_bytes(session.download(name))
-        library = bundle.unpack(path)
+        try:
+            library = bundle.unpack(path)
+        except (tarfile.TarError, OSError, EOFError) as e:
+            raise RPCError("not-loadable", f"{name} is no tar file that can be unpacked: {e}") from e
         if library.suffix != ".so" or not library.is_file():
             raise RPCError("not-loadable", f"{name} holds no shared library", hint="build for llvm, export to f.so")
         session.upload(library, f"{name}.so")
@@ -279,6 +283,8 @@ class RemoteModule:
             raise DeviceError("device-kind", f"this module runs on {self.session.cpu()}, not on {dev}")
         if f_preproc not in ("", FLUSHER):
             raise RPCError("f-preproc", f"`{f_preproc}` cannot run before a repeat there", legal=[repr(FLUSHER)])
+        if not isinstance(cache_flush_bytes, int) or not 0 <= cache_flush_bytes < 1 << 63:
+            raise RPCError("amount", f"cache_flush_bytes is a number of bytes, not {cache_flush_bytes!r}")
         plan = measure.Timing(
             number, repeat, min_repeat_ms, limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -9,11 +10,12 @@ import subprocess
 import sys
 import weakref
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 from .listen import listening
 from .offer import address_of
-from .protocol import LEAST_LIMIT, LIMIT, RPCError
+from .protocol import LEAST_LIMIT, LIMIT, MOST_LIMIT, RPCError
 from .wire import SECRET_VARIABLE, usual_secret
 
 BOOT = "import sys, json; a = json.loads(sys.argv[1]); sys.path[:] = a.pop('path'); import {0} as s; s.serve(a)"
@@ -59,8 +61,10 @@ class Server:
                 raise RPCError("not-here", f"a server takes no {name} here", hint=ABSENT[name])
         if not hasattr(os, "fork"):
             raise RPCError("not-here", "a server needs Linux or macOS: it gives each session a process by forking")
-        if limit < LEAST_LIMIT:
-            raise RPCError("limit", f"a message has to have room for {LEAST_LIMIT} bytes at least, not {limit}")
+        if not isinstance(limit, int) or not LEAST_LIMIT <= limit <= MOST_LIMIT:
+            raise RPCError("limit", f"a message may have {LEAST_LIMIT} to {MOST_LIMIT} bytes at most, not {limit!r}")
+        if not isinstance(memory, int) or not 0 <= memory < 1 << 63:
+            raise RPCError("memory", f"memory is a number of bytes, not {memory!r}", hint="0 is most of the machine's")
         known = usual_secret(secret)
         tracker = None if tracker_addr is None else address_of(tracker_addr)
         if tracker and not key:
@@ -72,23 +76,30 @@ class Server:
             "fd": listener.fileno(), "key": key, "memory": memory, "limit": limit, "tracker": tracker,
             "address": custom_addr or "", "preload": list(preload), "path": [str(p) for p in sys.path],
         }  # fmt: skip
+        heard, what["ready"] = os.pipe()
         env = {**os.environ, SECRET_VARIABLE: known.decode("utf-8", "surrogateescape")}
         with listener:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-c", BOOT.format(__name__), json.dumps(what)], stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL if silent else None,
-                pass_fds=[listener.fileno()], env=env, start_new_session=True,
+                pass_fds=[listener.fileno(), what["ready"]], env=env, start_new_session=True,
             )  # fmt: skip
         self._finalizer = weakref.finalize(self, _end, self._process)
+        os.close(what["ready"])
+        with open(heard, "rb") as f:
+            problem = f.read().decode() if preload else ""
+        if problem:
+            self.terminate()
+            raise RPCError("preload", problem, hint="preload names modules of Python that are found from here")
 
     @property
     def pid(self) -> int:
         """Of the process that serves."""
         return self._process.pid
 
-    def wait(self) -> None:
-        """Until it has ended."""
-        self._process.wait()
+    def wait(self) -> int:
+        """Until it has ended: its exit code, 0 where it was told to."""
+        return self._process.wait()
 
     def terminate(self) -> None:
         """End it, with its sessions."""
@@ -116,13 +127,30 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.stdin.close()
 
 
+def _imported(names: list[str]) -> str:
+    """What went wrong, if anything."""
+    for name in names:
+        try:
+            import_module(name)
+        except Exception as e:  # it is the server's owner's
+            return f"cannot import {name}: {type(e).__name__}: {e}"
+    return ""
+
+
 def serve(given: dict[str, Any]) -> None:
     """In the server's process: its standard input is at its end when ours is."""
     from .keeper import Keeper, Settings
 
+    with open(given["ready"], "wb") as f:
+        problem = _imported(given["preload"])
+        with contextlib.suppress(OSError):  # nobody listens where there is nothing to preload
+            f.write(problem.encode())
+            f.flush()
+    if problem:
+        sys.exit(1)
     tracker = given["tracker"]
     settings = Settings(
         given["key"], usual_secret(os.environ.pop(SECRET_VARIABLE, "")), given["memory"], given["limit"],
-        tracker and (tracker[0], tracker[1]), given["address"], tuple(given["preload"]),
+        tracker and (tracker[0], tracker[1]), given["address"],
     )  # fmt: skip
     Keeper(socket.socket(fileno=given["fd"]), settings, life=0).run()

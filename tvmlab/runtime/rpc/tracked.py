@@ -33,6 +33,8 @@ class TrackerSession:
 
         RPCError where there is no such server, or where `max_retry` of them could not be reached.
         """
+        if not isinstance(priority, int) or not -(1 << 31) <= priority < 1 << 31:
+            raise RPCError("priority", f"priority is a whole number of 32 bits, not {priority!r}")
         last: RPCError | None = None
         for attempt in range(max(1, max_retry)):
             if attempt:

@@ -25,6 +25,8 @@ class Refused(Exception):
 def usual_secret(given: str | bytes | None) -> bytes:
     """The secret as bytes: what is given, else what the environment says, else none."""
     secret = os.environ.get(SECRET_VARIABLE, "") if given is None else given
+    if not isinstance(secret, (str, bytes)):
+        raise RPCError("secret", f"a secret is text or bytes, not a {type(secret).__name__}")
     made = secret if isinstance(secret, bytes) else secret.encode("utf-8", "surrogateescape")
     if b"\0" in made:
         raise RPCError("secret", "a secret cannot have a zero byte in it")

@@ -228,6 +228,8 @@ static void turn(void) {
 
 /* ---------------------------------------------------------------- the start */
 
+static const char *unheard = ""; /* why the last one could not be listened on */
+
 static int listen_on(const char *host, int port) {
   char text[16];
   struct addrinfo hints = {0}, *found = NULL;
@@ -235,10 +237,15 @@ static int listen_on(const char *host, int port) {
   snprintf(text, sizeof text, "%d", port);
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;
-  if (getaddrinfo(host, text, &hints, &found)) return -1;
+  int unknown = getaddrinfo(host, text, &hints, &found);
+  if (unknown) {
+    unheard = gai_strerror(unknown);
+    return -1;
+  }
   fd = socket(found->ai_family, found->ai_socktype, found->ai_protocol);
   if (fd >= 0) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (fd >= 0 && (bind(fd, found->ai_addr, found->ai_addrlen) || listen(fd, 64))) {
+    unheard = strerror(errno);
     close(fd);
     fd = -1;
   }
@@ -261,6 +268,17 @@ static int usage(void) {
   return 2;
 }
 
+/* The number that an option says; none of those ends the program. */
+static uint64_t number(const char *name, const char *value, uint64_t least, uint64_t most) {
+  char *end;
+  errno = 0;
+  uint64_t found = strtoull(value, &end, 10);
+  if (value[0] >= '0' && value[0] <= '9' && !*end && !errno && found >= least && found <= most) return found;
+  fprintf(stderr, "rpc_server: %s is a number from %llu to %llu, not %s\n", name, (unsigned long long)least,
+          (unsigned long long)most, value);
+  exit(2);
+}
+
 static int options(int argc, char **argv, const char **host, int *port_end, int *anyone) {
   for (int i = 1; i < argc; ++i) {
     const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
@@ -271,12 +289,12 @@ static int options(int argc, char **argv, const char **host, int *port_end, int 
     if (!value) return -1;
     ++i;
     if (!strcmp(name, "--host")) *host = value;
-    else if (!strcmp(name, "--port")) settings.port = atoi(value);
-    else if (!strcmp(name, "--port-end")) *port_end = atoi(value);
+    else if (!strcmp(name, "--port")) settings.port = (int)number(name, value, 0, 65535);
+    else if (!strcmp(name, "--port-end")) *port_end = (int)number(name, value, 0, 65536);
     else if (!strcmp(name, "--key")) settings.key = value;
     else if (!strcmp(name, "--custom-addr")) settings.address = value;
-    else if (!strcmp(name, "--memory")) settings.memory = strtoull(value, NULL, 10);
-    else if (!strcmp(name, "--limit")) settings.limit = (uint32_t)strtoul(value, NULL, 10);
+    else if (!strcmp(name, "--memory")) settings.memory = number(name, value, 0, INT64_MAX);
+    else if (!strcmp(name, "--limit")) settings.limit = (uint32_t)number(name, value, 4096, 1u << 30);
     else if (!strcmp(name, "--tracker") && strrchr(argv[i], ':')) {
       char *colon = strrchr(argv[i], ':');
       *colon = 0;
@@ -284,7 +302,7 @@ static int options(int argc, char **argv, const char **host, int *port_end, int 
       settings.tracker_port = colon + 1;
     } else return -1;
   }
-  return settings.limit < 4096 || strlen(settings.key) > NAME || strlen(settings.address) > NAME;
+  return strlen(settings.key) > NAME || strlen(settings.address) > NAME;
 }
 
 int main(int argc, char **argv) {
@@ -295,11 +313,17 @@ int main(int argc, char **argv) {
   if (!settings.secret[0] && !anyone) host = "127.0.0.1";
   if (settings.tracker_host[0] && !settings.key[0]) return usage();
   if (!settings.memory) settings.memory = (uint64_t)sysconf(_SC_PHYS_PAGES) / 4 * 3 * (uint64_t)sysconf(_SC_PAGESIZE);
-  int last = settings.port ? port_end : 1;
-  for (int p = settings.port; p < last && listener < 0; ++p) listener = listen_on(host, p);
+  int first = settings.port, last = first && port_end > first ? port_end : first + 1;
+  for (int p = first; p < last && listener < 0; ++p) listener = listen_on(host, p);
+  if (listener < 0) {
+    fprintf(stderr, "cannot listen on %s, port %d", host, first);
+    if (last > first + 1) fprintf(stderr, " to %d", last - 1);
+    fprintf(stderr, ": %s\n", unheard);
+    return 1;
+  }
   sessions = mmap(NULL, sizeof *sessions, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (listener < 0 || sessions == MAP_FAILED || pipe(wake)) {
-    perror("cannot listen");
+  if (sessions == MAP_FAILED || pipe(wake)) {
+    perror("cannot start");
     return 1;
   }
   settings.port = port_of(listener);
