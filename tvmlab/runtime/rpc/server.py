@@ -76,16 +76,17 @@ class Server:
             "fd": listener.fileno(), "key": key, "memory": memory, "limit": limit, "tracker": tracker,
             "address": custom_addr or "", "preload": list(preload), "path": [str(p) for p in sys.path],
         }  # fmt: skip
-        heard, what["ready"] = os.pipe()
+        heard, ready = os.pipe()
+        what["ready"] = ready
         env = {**os.environ, SECRET_VARIABLE: known.decode("utf-8", "surrogateescape")}
         with listener:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-c", BOOT.format(__name__), json.dumps(what)], stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL if silent else None,
-                pass_fds=[listener.fileno(), what["ready"]], env=env, start_new_session=True,
+                pass_fds=[listener.fileno(), ready], env=env, start_new_session=True,
             )  # fmt: skip
         self._finalizer = weakref.finalize(self, _end, self._process)
-        os.close(what["ready"])
+        os.close(ready)
         with open(heard, "rb") as f:
             problem = f.read().decode() if preload else ""
         if problem:
