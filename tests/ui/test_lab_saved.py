@@ -20,6 +20,7 @@ def test_reopened_without_a_kernel_it_can_be_read_and_travelled(lab):
     text, rows = page.loops(), page.rows()
     lab.page.keyboard.press("}")
     page.arrive(6)
+    lab.until(lambda: lab.evaluate_in_kernel("lab.step") == 6)  # the view is ahead of the kernel
     lab.evaluate_in_kernel("lab.snapshot()")
     lab.save()
     lab.server.stop_kernels()

@@ -17,7 +17,7 @@ def test_a_tiled_matmul_is_tuned(book):
     drawer = page.drawer("Tune")
     trials = drawer.locator("[data-trial]")
     drawer.locator(".tvn-openables input:checked").nth(1).wait_for()
-    for label, text in {"trials": "12", "file": ""}.items():
+    for label, text in {"trials": "60", "file": ""}.items():
         drawer.get_by_label(label, exact=True).fill(text)
         drawer.get_by_label(label, exact=True).press("Enter")
 
