@@ -314,7 +314,7 @@ def test_what_measures_is_taken_as_it_is_and_stays_open():
     assert {(r.machine, r.worker) for r in result.records} == {("mine", "w")} and len(result.records) == 5
     assert not own.closed
     heads, *rows = str(result.table()).splitlines()
-    assert heads.split()[-1] == "worker" and all(row.split()[-1] == "w" for row in rows)
+    assert "worker" in heads.split() and all("w" in row.split() for row in rows)
 
 
 @pytest.mark.parametrize("bad", [7, {"scheduler": "a"}, ["tcp://a:1"]], ids=str)
