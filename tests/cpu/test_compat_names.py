@@ -77,7 +77,6 @@ def test_namespace(namespace):
     [
         ("tvm.auto_scheduler", "tune.Task.of"),
         ("tvm.relay", "graphs of operators are not there yet"),
-        ("tvm.rpc", "running on other machines is not there yet"),
         ("tvm.hybrid", "write the loops with te.extern"),
         ("tvm.te.hybrid", "write the loops with te.extern"),
         ("tvm.te.gradient", "write the gradient as te.compute expressions"),

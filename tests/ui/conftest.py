@@ -46,7 +46,7 @@ def _refuse_skip(report):
     report.outcome, report.longrepr = "failed", f"TVMLAB_UI=required, so this may not be skipped: {why}"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser():
     """Chromium, once."""
     from tests.ui.browser import chromium
@@ -55,7 +55,7 @@ def browser():
         yield it
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def lab_server(tmp_path_factory):
     from tests.ui.browser import serve
 
@@ -63,7 +63,7 @@ def lab_server(tmp_path_factory):
         yield it
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def notebook_server(tmp_path_factory):
     from tests.ui.browser import serve
 
@@ -81,7 +81,7 @@ def lab(browser, lab_server, request):
         yield it
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def desk(browser, lab_server, request):
     """`with desk(name) as tab`: a page of JupyterLab that is loaded once, and cleared for each use.
 
