@@ -1,7 +1,6 @@
 """Does a target take a schedule? Asked without a compiler, once per state and target."""
 
 import gc
-import time
 import weakref
 
 import pytest
@@ -91,9 +90,5 @@ def test_what_is_kept_keeps_no_schedule_alive():
     state = weakref.ref(s.state)
     assert s.check("opencl") and s.check("cuda") == []
     del s
-    for _ in range(20):  # a thread that other tests have left may be collecting just then, or looking at a frame
-        gc.collect()
-        if state() is None:
-            break
-        time.sleep(0.05)
+    gc.collect()
     assert state() is None

@@ -64,7 +64,9 @@ def _taken(trace: Trace, target: Target) -> Taken:
 
 def _again(e: LabError) -> LabError:
     """The same error without its frames, which would keep the schedule alive that it is kept for."""
-    return copy(e)
+    made = copy(e)  # where dask is loaded, a copy has the frames too
+    made.__traceback__ = made.__context__ = made.__cause__ = None
+    return made
 
 
 def refused(trace: Trace, target: Target) -> LabError | None:
