@@ -1,6 +1,5 @@
 """Tuning with boards: candidates are compiled here, and run, compared and timed there."""
 
-import inspect
 import threading
 from concurrent import futures
 from dataclasses import replace
@@ -133,21 +132,11 @@ def test_a_tracker_that_is_away_for_a_while_is_waited_for(tracker, lent, measure
     assert found.outcome == "lost" and "no tracker answers" in found.reason
 
 
-def test_a_whole_run_with_a_board(measurer, monkeypatch):
-    """By hand, where a session takes no fleet yet."""
-    if FLEETS:
-        result = tune.run(matmul(), trials=3, setup=QUICK, fleet=measurer)
-    else:
-        monkeypatch.setattr("tvmlab.tune.session.Measurer", lambda setup: measurer)
-        monkeypatch.setattr(measurer, "close", lambda: None)
-        result = tune.run(matmul(), trials=3, setup=QUICK)
+def test_a_whole_run_with_a_board(measurer):
+    result = tune.run(matmul(), trials=3, setup=QUICK, fleet=measurer)
     assert [r.outcome for r in result.records if r.kind == "trial"] == ["ok"] * 3
 
 
-FLEETS = "fleet" in inspect.signature(tune.run).parameters
-
-
-@pytest.mark.skipif(not FLEETS, reason="a session takes no fleet yet")
 def test_the_classic_runner(tracker, lent, measurer, monkeypatch):  # noqa: F811
     lent()
     t = rpc.connect_tracker("127.0.0.1", tracker.port, secret=SECRET)

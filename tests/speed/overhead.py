@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tvmlab import te, tune
-from tvmlab.tune import session
-from tvmlab.tune.measure import Measurer
+from tvmlab.tune.measure import Measurer, Setup
 
 TRIALS, SIZE = 1000, 128
 
@@ -40,7 +39,9 @@ class Overhead:
 class Watched(Measurer):
     """Writes down when something is being measured."""
 
-    spans: Spans
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(setup)
+        self.spans: Spans = []
 
     def measure(self, *args: Any, **options: Any) -> Any:
         start = time.monotonic()
@@ -58,16 +59,14 @@ def task(n: int = SIZE) -> Any:
 
 
 def measured(trials: int = TRIALS) -> Overhead:
-    spans: Spans = []
-    before, session.Measurer = session.Measurer, type("Watched", (Watched,), {"spans": spans})  # type: ignore[misc]
-    try:
-        start = time.monotonic()
-        result = tune.run(task(), trials=trials, search="annealing", setup={"threads": 1})
+    setup = Setup(threads=1)
+    start = time.monotonic()
+    with Watched(setup) as measurer:
+        result = tune.run(task(), trials=trials, search="annealing", setup=setup, fleet=measurer)
         end = time.monotonic()
-    finally:
-        session.Measurer = before  # type: ignore[misc]
-    last = max(b for _, b in spans)
-    return Overhead(len(result.trials), last - start, last - start - covered(spans), end - last, result.summary)
+    last = max(b for _, b in measurer.spans)
+    idle = last - start - covered(measurer.spans)
+    return Overhead(len(result.trials), last - start, idle, end - last, result.summary)
 
 
 def covered(spans: Iterable[tuple[float, float]]) -> float:
