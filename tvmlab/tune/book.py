@@ -29,7 +29,8 @@ class Item:
 
 
 class Book:
-    """`machine`: whose trials in the file count; "" is any. `known`: by point; `keys`: by fingerprint. `done`: trials.
+    """`machine`: whose trials in the file count; "" is any. `known`: by point; `keys`: by fingerprint. `done`: trials,
+    `before` of which were in the file, or are of another session.
 
     `refusals`, `lost`: points in a row that gave nothing to measure, trials in a row for which there was no process.
     """
@@ -46,7 +47,7 @@ class Book:
         self.known: dict[int, Record] = {}
         self.keys: dict[str, Record] = {}
         self.best: Record | None = None
-        self.done = self.refusals = self.lost = 0
+        self.done = self.before = self.refusals = self.lost = 0
         self.flop = self._flop()
         self._steadied: Candidate | None = None  # the one that is timed for the drift
 
@@ -101,7 +102,8 @@ class Book:
         for r in latest.values():
             self._know(r)
         self.best = recording.fastest([*self.records, *self.retimed])
-        self.done += sum(r.outcome != "instantiation" for r in latest.values())
+        before = sum(r.outcome != "instantiation" for r in latest.values())
+        self.done, self.before = self.done + before, self.before + before
         return [r for _, r in sorted(latest.items())]
 
     # ------------------------------------------------------------ trials

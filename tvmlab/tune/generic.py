@@ -46,7 +46,7 @@ PLACES = ("first", "tile", "inner", "block")  # loops of the reader: S0's first,
 LONGEST = 64  # iterations of an inner loop
 
 
-def task_of(outputs: Any, args: Sequence[Any], target: Any = None) -> Task:
+def task_of(outputs: Any, args: Sequence[Any], target: Any = None) -> GenericTask:
     """The task of tensors, operations or a schedule. `args`: what the function takes."""
     trace = outputs.trace if isinstance(outputs, Schedule) else Trace(operations("Task.of", outputs))
     return GenericTask(trace, tuple(args), target)

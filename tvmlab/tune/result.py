@@ -54,7 +54,9 @@ def _between(found: Sequence[float]) -> str:
 
 @dataclass(frozen=True)
 class Progress:
-    """`left`: seconds to go, as far as can be said. `best`: seconds. `how`: it ended, where not by itself."""
+    """`left`: seconds to go, as far as can be said. `best`: seconds. `how`: it ended, where not by itself.
+    `before`: how many of those that are done were so before the clock ran.
+    """
 
     state: str
     done: int
@@ -64,12 +66,13 @@ class Progress:
     best: float | None
     discarded: int
     how: str = ""
+    before: int = 0
 
     @property
     def left(self) -> float | None:
         guesses = [] if self.limit is None else [max(0.0, self.limit - self.seconds)]
-        if self.trials is not None and self.done:
-            guesses.append(max(0.0, self.seconds / self.done * (self.trials - self.done)))
+        if self.trials is not None and (made := self.done - self.before) > 0:
+            guesses.append(max(0.0, self.seconds / made * (self.trials - self.done)))
         return min(guesses, default=None)
 
     def __str__(self) -> str:

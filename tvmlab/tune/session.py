@@ -162,7 +162,7 @@ class Session(Watched):
         how = self._how if state == "done" else ""
         best = book.best.seconds if book.best is not None else None
         count = sum(book.discarded.values())
-        return Progress(state, book.done, budget.trials, seconds, budget.seconds, best, count, how)
+        return Progress(state, book.done, budget.trials, seconds, budget.seconds, best, count, how, book.before)
 
     @property
     def result(self) -> Result:

@@ -51,9 +51,9 @@ class Task:
         from .asked import need_tensors
         from .generic import task_of
 
-        made: Any = task_of(outputs, args, target)
+        made = task_of(outputs, args, target)
         need_tensors(made.trace, made.tensors)
-        return made  # type: ignore[no-any-return]
+        return made
 
     @staticmethod
     def opened(schedule: Any, args: Sequence[Any], parameters: Any, target: Any = None) -> Task:

@@ -76,6 +76,13 @@ def test_a_stop_and_an_interrupt_are_told_from_an_end():
     assert repr(tune.Session(matmul(), trials=3)) == "session: ready: 0 of 3 trials"
     said = str(Progress("running", 40, 60, 8.0, None, 1e-3, 0))
     assert said == "running: 40 of 60 trials, about 4 s to go; best 1 ms"
+    assert Progress("running", 40, 60, 8.0, None, 1e-3, 0, before=38).left == 80.0
+
+
+def test_the_time_left_does_not_count_what_was_in_the_file(path):  # noqa: F811
+    tune.run(matmul(), trials=6, records=path)
+    s = tune.Session(matmul(), trials=9, records=path)
+    assert s.progress.before == 6 and s.progress.left is None
 
 
 def test_a_file_with_more_than_was_asked_for(path):  # noqa: F811
