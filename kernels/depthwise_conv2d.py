@@ -164,11 +164,9 @@ def cpu(
     dtype: str = "float32",
 ) -> tuple[Any, list[Any]]:
     """(schedule, [data, kernel, out]) of an NCHW depthwise convolution as `_rows` writes it, channel by channel."""
-    kh, kw = _shared.as_tuple(kernel, 2)
-    data = te.placeholder((batch, channel, height, width), dtype, name="data")
-    weight = te.placeholder((channel, 1, kh, kw), dtype, name="kernel")
+    data, weight = inputs(height, width, channel, kernel, batch, dtype)
     how = stride, padding, dilation
-    return in_rows(data, weight, how, **by_hand(_rows.Geometry(data, (kh, kw), *how, split=False)))
+    return in_rows(data, weight, how, **by_hand(_rows.Geometry(data, weight.shape[2:], *how, split=False)))
 
 
 @tune.template("kernels.depthwise_conv2d")
@@ -185,8 +183,7 @@ def tuned(
 ) -> tuple[Any, list[Any]]:
     """The search template of NCHW with one filter a channel: the choices of `in_rows`. Point 0 is `cpu`."""
     kh, kw = _shared.as_tuple(kernel, 2)
-    data = te.placeholder((batch, channel, height, width), dtype, name="data")
-    weight = te.placeholder((channel, 1, kh, kw), dtype, name="kernel")
+    data, weight = inputs(height, width, channel, kernel, batch, dtype)
     how = stride, padding, dilation
     g = _rows.Geometry(data, (kh, kw), *how, split=False)
     most = -(-g.span // _shared.LANES)
@@ -202,6 +199,12 @@ def tuned(
         "parallel": _space.threads(work),
     }
     return in_rows(data, weight, how, **_space.choose(cfg, choices, by_hand(g)))
+
+
+def inputs(height: int, width: int, channel: int, kernel: Any, batch: int, dtype: str) -> tuple[Any, Any]:
+    """data (n, c, h, w), kernel (c, 1, kh, kw)"""
+    data = te.placeholder((batch, channel, height, width), dtype, name="data")
+    return data, te.placeholder((channel, 1, *_shared.as_tuple(kernel, 2)), dtype, name="kernel")
 
 
 def by_hand(g: Any) -> dict[str, Any]:

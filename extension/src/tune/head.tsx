@@ -88,7 +88,7 @@ function Best({ now: { best, now } }: { now: TuneState }) {
     <div class="tvn-best">
       {best !== null && <Fact name="best" value={seconds(best)} />}
       {now !== null && <Fact name="now" value={seconds(now)} />}
-      {best !== null && now !== null && <Fact name="speed-up" value={times(now / best)} strong />}
+      {best !== null && now !== null && <Fact name="speed-up" value={times(now / best)} strong={best < now} />}
     </div>
   );
 }

@@ -1,27 +1,12 @@
+# ruff: noqa: F811  # fixtures that are imported
 """Trials of one lab in another: of the same expression whose loops have other names, in another kernel."""
 
 import pytest
 
-from tests.pure.lab.test_tuning import played, product, state, tuned  # noqa: F401  # measures at once
+from tests.pure.lab.test_tuning import made, played, product, state, tuned  # noqa: F401  # measures at once
 from tests.pure.tune.test_identity import pasted
-from tvmlab.lab.app import Lab
 
 pytestmark = pytest.mark.usefixtures("played")
-
-
-@pytest.fixture
-def made(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    labs = []
-
-    def make(*of):
-        labs.append(Lab(*(of or product())))
-        labs[-1].tune.set(search="random", trials=12)
-        return labs[-1]
-
-    yield make
-    for lab in labs:
-        lab.close()
 
 
 def other_names(lab):
