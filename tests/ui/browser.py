@@ -38,8 +38,12 @@ PATIENCE = 30_000  # milliseconds, of whatever is waited for
 FLAGS = """--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
     --disable-component-update --disable-sync --disable-dev-shm-usage""".split()
 LOCAL = re.compile(r"(https?|wss?)://(127\.0\.0\.1|localhost)(:\d+)?/|data:|blob:|about:|chrome-extension:")
-# JupyterLab asks each new kernel for its debugger, and complains when that kernel goes before it has answered.
-HOSTS_OWN = r"Could not restore the debugger state: Canceled future.*jlab_core\."
+# JupyterLab asks each new kernel for its debugger, its widgets for a subshell, and both complain when that kernel goes
+# before it has answered.
+HOSTS_OWN = (
+    r"Could not restore the debugger state: Canceled future.*jlab_core\."
+    r"|^Error: Canceled future for create_subshell_request message before replies were done$"
+)
 DIRS = """JUPYTER_CONFIG_DIR JUPYTER_DATA_DIR JUPYTER_RUNTIME_DIR JUPYTERLAB_SETTINGS_DIR JUPYTERLAB_WORKSPACES_DIR
     IPYTHONDIR"""
 QUIET = {"fetchNews": "false", "checkForUpdates": False}  # the pop-up would cover what a test clicks
