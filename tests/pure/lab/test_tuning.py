@@ -47,6 +47,8 @@ def made(tmp_path, monkeypatch):
     yield make
     for lab in labs:
         lab.close()
+    if (left := timing.tuner()) is not None:  # of a test that failed: the next one shall not
+        left.end()
 
 
 @pytest.fixture
@@ -566,8 +568,11 @@ def test_a_lab_that_nobody_closed_ends_its_session_when_it_is_gone(made, monkeyp
     opened(lab).tune.start()
     session = lab.tune.session
     del lab
-    gc.collect()
-    assert session.wait(60)
+    for _ in range(600):  # a thread that has just told the lab something holds it a moment longer
+        gc.collect()
+        if session.wait(0.1):
+            return
+    raise AssertionError("the session goes on without its lab")
 
 
 def test_a_session_that_found_nothing_legal_says_so(lab, monkeypatch):
