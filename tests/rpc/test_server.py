@@ -1,5 +1,6 @@
 """Servers as a person starts and ends them; sessions with this process; what is said where something is not there."""
 
+import fcntl
 import os
 import re
 import signal
@@ -14,7 +15,7 @@ import pytest
 import tvmlab
 from tests.refusal import refused
 from tests.rpc.peers import SECRET, Place, ask_on, floats, frame
-from tests.rpc.servers import board
+from tests.rpc.servers import board, started
 from tvmlab import nd, rpc
 from tvmlab.core.error import CallError
 from tvmlab.runtime import host
@@ -93,6 +94,36 @@ def test_from_a_shell(tmp_path):
     assert server.wait(20) == 0
     server.stdout.close()
     assert "stopped" in refused(rpc.SessionLost, remote.listdir) and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kind", ["python", "board"])
+def test_a_server_clears_away_what_one_that_was_killed_has_left(kind, tmp_path, monkeypatch):
+    """And nothing of a server that runs, or is about to."""
+    left, held, new, other = (tmp_path / f"tvmlab-{n}" for n in ("rpc-left", "rpc-held", "rpc-new", "else"))
+    for folder in (left, held, new, other):
+        folder.mkdir()
+        (folder / "f").write_text("x")
+        if folder != new:
+            os.utime(folder, (1, 1))
+    fd = os.open(held, os.O_RDONLY)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with started(kind, tmp_path) as place:
+        assert place.connect().listdir() == []
+        assert held.exists() and new.exists() and other.exists() and not left.exists()
+    os.close(fd)
+
+
+@pytest.mark.parametrize("kind", ["python", "board"])
+def test_a_server_leaves_the_sessions_of_another_one_alone(kind, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with started(kind, tmp_path) as place:
+        remote = place.connect()
+        remote.upload(b"x", "f")
+        (folder,) = tmp_path.glob("tvmlab-rpc-*")
+        os.utime(folder, (1, 1))
+        with started(kind, tmp_path) as second:
+            assert second.connect().listdir() == [] and remote.listdir() == ["f"]
 
 
 def test_a_frame_may_not_stall_and_one_that_has_not_begun_may(monkeypatch):

@@ -9,20 +9,18 @@ import contextlib
 import mmap
 import os
 import select
-import shutil
 import signal
 import socket
 import struct
 import sys
-import tempfile
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from ...core.error import LabError
 from ..child import _die_with, _redirect
 from ..worker import SIGNALS
+from .folders import Folder, clear_left
 from .offer import Offer
 from .protocol import Kind, Malformed, Reader, SessionLost, Writer
 from .serving import Serving, introduction
@@ -51,7 +49,7 @@ class _Visit:
     """A connection and the process that has it."""
 
     sock: socket.socket
-    folder: Path
+    folder: Folder
     shared: mmap.mmap = field(default_factory=lambda: mmap.mmap(-1, 64))
     began: float = field(default_factory=time.monotonic)
     pid: int = 0
@@ -94,6 +92,7 @@ class Keeper:
             signal.signal(s, self._stop)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
+        clear_left()
         try:
             while not self.over:
                 self._turn()
@@ -174,7 +173,7 @@ class Keeper:
                 Wire(v.sock).send(Kind.ENDED, Writer().text(rule).text(why))
         v.sock.close()
         v.shared.close()
-        shutil.rmtree(v.folder, ignore_errors=True)
+        v.folder.clear()
 
     # ------------------------------------------------------------ a new one
 
@@ -184,7 +183,7 @@ class Keeper:
         except OSError:  # it is gone already
             return
         self._make_room()
-        v = _Visit(sock, Path(tempfile.mkdtemp(prefix="tvmlab-rpc-")))
+        v = _Visit(sock, Folder())
         parent = os.getpid()
         v.pid = os.fork()
         if v.pid:
@@ -261,7 +260,7 @@ class Keeper:
             STATE.pack_into(v.shared, 0, 1, sending, 0, until)
 
         try:
-            Serving(wire, v.folder, self.settings.memory, busy).run()
+            Serving(wire, v.folder.path, self.settings.memory, busy).run()
         except (OSError, EOFError, LabError):
             pass  # the client is gone
         finally:

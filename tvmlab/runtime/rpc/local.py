@@ -18,7 +18,7 @@ class LocalSession:
     """What rpc.Session does, here. Its files lie in a folder of their own, until it is gone."""
 
     def __init__(self) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="tvmlab-rpc-"))
+        self._folder = Path(tempfile.mkdtemp(prefix="tvmlab-local-"))
         self.close = weakref.finalize(self, shutil.rmtree, self._folder, True)
 
     def _path(self, name: str) -> Path:

@@ -83,7 +83,9 @@ void files_get(struct session *s, struct body *b);
 void files_remove(struct session *s, struct body *b);
 void files_list(struct session *s);
 int files_path(struct session *s, const char *name, char *path, size_t room); /* 0 where there is such a file */
-void files_clear(const char *folder);
+int files_new(char *folder, size_t room, int *lock); /* a folder, locked while somebody has it; 0 where it is there */
+void files_clear(const char *folder, int lock);
+void files_clear_left(void); /* folders that nobody has: of sessions whose server was killed */
 
 void library_load(struct session *s, struct body *b);
 void library_has(struct session *s, struct body *b);

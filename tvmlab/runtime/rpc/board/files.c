@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The path of a file of that name, which may not be there yet; nothing else can be reached. */
@@ -98,7 +101,32 @@ void files_list(struct session *s) {
   for (int i = 0; i < 4; ++i) s->wire.out[i] = (uint8_t)(count >> 8 * i);
 }
 
-void files_clear(const char *folder) {
+/* ---------------------------------------------------------------- the folder */
+
+enum { NEW = 60 }; /* seconds: a folder of another server that is not locked yet */
+static const char prefix[] = "tvmlab-rpc-";
+
+static const char *temporary(void) {
+  const char *where = getenv("TMPDIR");
+  return where ? where : "/tmp";
+}
+
+/* A descriptor with the lock; -1 where another process has it. */
+static int locked(const char *folder) {
+  int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0 || !flock(fd, LOCK_EX | LOCK_NB)) return fd;
+  close(fd);
+  return -1;
+}
+
+int files_new(char *folder, size_t room, int *lock) {
+  snprintf(folder, room, "%s/%sXXXXXX", temporary(), prefix);
+  if (!mkdtemp(folder)) return -1;
+  *lock = locked(folder);
+  return 0;
+}
+
+void files_clear(const char *folder, int lock) {
   DIR *d = opendir(folder);
   for (struct dirent *e; d && (e = readdir(d));) {
     char path[TEXT + NAME];
@@ -107,4 +135,19 @@ void files_clear(const char *folder) {
   }
   if (d) closedir(d);
   rmdir(folder);
+  if (lock >= 0) close(lock);
+}
+
+void files_clear_left(void) {
+  DIR *d = opendir(temporary());
+  for (struct dirent *e; d && (e = readdir(d));) {
+    char path[TEXT + NAME];
+    struct stat found;
+    if (strncmp(e->d_name, prefix, sizeof prefix - 1)) continue;
+    snprintf(path, sizeof path, "%s/%s", temporary(), e->d_name);
+    if (lstat(path, &found) || found.st_uid != getuid() || time(NULL) - found.st_mtime <= NEW) continue;
+    int lock = locked(path);
+    if (lock >= 0) files_clear(path, lock);
+  }
+  if (d) closedir(d);
 }

@@ -29,6 +29,7 @@ struct visit { /* a connection and the process that has it */
   int64_t began;
   const char *rule, *why; /* it was ended */
   char folder[TEXT];
+  int lock; /* of the folder: gone with the last process that has it */
 };
 static struct visit visits[PLACES];
 static volatile int *sessions; /* how many there are, as the process of each connection sees it */
@@ -117,14 +118,12 @@ static void make_room(void) {
 
 static void visit_new(void) {
   struct visit v = {0};
-  const char *where = getenv("TMPDIR");
   v.fd = accept(listener, NULL, NULL);
   if (v.fd < 0) return;
   make_room();
   v.began = now_ms();
   v.shared = mmap(NULL, sizeof *v.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  snprintf(v.folder, sizeof v.folder, "%s/tvmlab-rpc-XXXXXX", where ? where : "/tmp");
-  int made = v.shared != MAP_FAILED && mkdtemp(v.folder);
+  int made = v.shared != MAP_FAILED && !files_new(v.folder, sizeof v.folder, &v.lock);
   pid_t parent = getpid();
   v.pid = made ? fork() : -1;
   if (v.pid == 0) child(&v, parent);
@@ -134,7 +133,7 @@ static void visit_new(void) {
   }
   perror("a connection");
   if (v.shared != MAP_FAILED) munmap(v.shared, sizeof *v.shared);
-  if (made) rmdir(v.folder);
+  if (made) files_clear(v.folder, v.lock);
   close(v.fd);
 }
 
@@ -170,7 +169,7 @@ static void visit_farewell(struct visit *v, int status) {
   }
   close(v->fd);
   munmap(v->shared, sizeof *v->shared);
-  files_clear(v->folder);
+  files_clear(v->folder, v->lock);
 }
 
 static void reap(int how) { /* WNOHANG, or 0: wait for all */
@@ -336,6 +335,7 @@ int main(int argc, char **argv) {
   sigaction(SIGINT, &act, NULL);
   sigaction(SIGCHLD, &act, NULL);
   signal(SIGPIPE, SIG_IGN);
+  files_clear_left();
   printf("listening on %s:%d\n", host, settings.port);
   fflush(stdout);
   while (!over) turn();
