@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from ..core.error import LabError
 from ..core.units import duration
 from ..face.trial import fingerprint
-from ..tune import finish
+from ..tune import finish, insight
 from ..tune.candidate import sentence
 from ..tune.opened import OpenedTask
 from ..tune.parameters import Parameter
@@ -145,12 +144,7 @@ def since(tuning: Any) -> int:
 
 
 def failures(records: list[Record]) -> list[Count]:
-    """How many of each kind, with the reason of the first."""
-    first: dict[str, str] = {}
-    for r in records:
-        if not r.ok:
-            first.setdefault(r.outcome, f"{r.outcome}: {r.reason}")
-    return _counts(Counter(first[r.outcome] for r in list(records) if not r.ok))
+    return [{"text": f"{f.outcome}: {f.reason}", "count": f.count} for f in insight.failures(records)]
 
 
 def _counts(found: Mapping[str, int]) -> list[Count]:

@@ -10,13 +10,15 @@ from typing import Any
 from ..core.error import CallError
 from ..core.hooks import Shown
 from ..core.units import duration
-from . import finish
+from . import finish, insight
 from .finish import CLOSE
 from .ranking import Placed, ranked, unsettled
 from .records import Log, Record, config_of, contenders
 from .watch import Drawn, as_program
 
 DRIFTS = 0.1  # part by which the same candidate's time changes, from which on it is said
+
+REASONS = 8  # kinds of failures that are told apart
 
 STEADY = "the machine is steady"
 
@@ -250,9 +252,7 @@ def spread(r: Record) -> str:
 
 
 def _reasons(records: Sequence[Record]) -> list[str]:
-    """The failures: how many of each kind, and the first one's reason."""
-    found: dict[str, list[Record]] = {}
-    for r in records:
-        if not r.ok:
-            found.setdefault(r.outcome, []).append(r)
-    return [f"{len(rs)} {kind}: {rs[0].reason}" for kind, rs in found.items()]
+    """The failures: how many were alike, and the first one's reason."""
+    found = insight.failures(records)
+    lines = [f"{f.count} {f.outcome}: {f.reason}" for f in found[:REASONS]]
+    return [*lines, f"{sum(f.count for f in found[REASONS:])} others"] if found[REASONS:] else lines

@@ -229,6 +229,15 @@ def test_failures_are_trials_and_are_counted(lab):
     assert found["sign"] == "x" and "memory" in found["reason"]
 
 
+def test_failures_of_one_kind_with_other_reasons_are_told_apart(lab):
+    why = ["it read memory that is not its own", "an integer division failed"]
+    Played.outcomes = {i: Measured("crash", why[i % 2]) for i in range(60)}
+    tuned(lab)
+    now = state(lab)["failures"]
+    assert {f["text"] for f in now} == {f"crash: {w}" for w in why} and sum(f["count"] for f in now) == 12
+    assert all(f"{f['count']} {f['text']}" in str(lab.tune.result) for f in now)
+
+
 def test_two_knobs_as_a_table_of_times(lab):
     tuned(lab, trials=40)
     found = told(lab, "heat", x="e1.factor", y="e2.factor")
