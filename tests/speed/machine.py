@@ -113,14 +113,14 @@ class Others:
         """(ticks of all cores, of these the ones others used)"""
         try:
             ticks = [int(x) for x in Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
-            mine = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13] for pid in self._pids()]
+            mine = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15] for pid in self._pids()]
         except OSError:
             return None
         idle = ticks[3] + ticks[4]
-        return sum(ticks), sum(ticks) - idle - sum(int(a) + int(b) for a, b in mine)
+        return sum(ticks), sum(ticks) - idle - sum(int(t) for times in mine for t in times)
 
     def _pids(self) -> list[int]:
-        """This process and all that it started, themselves or through others, as far as they are still there."""
+        """This process and all that it started, themselves or through others. Those that ended are in their parent's."""
         found = [os.getpid(), *self.children]
         children: dict[int, list[int]] = {}
         for path in Path("/proc").glob("[0-9]*/stat"):
