@@ -9,6 +9,7 @@ from tvmlab.core.node import Var
 from tvmlab.expr.tensor import compute, placeholder
 from tvmlab.face.api import build, create_schedule
 from tvmlab.runtime import array, compare, cpu, empty, enabled
+from tvmlab.runtime.array import aligned
 
 
 @pytest.fixture(scope="module")
@@ -80,3 +81,16 @@ def test_timing(shifted):
     assert (c == 3).all()
     beside = compare(shifted, lambda a, c, x: np.add(a[:-1] * x, a[1:], out=c), (a, c, np.float32(2)), rounds=5)
     assert beside.verdict in ("faster", "slower", "same within noise") and beside.low <= beside.ratio <= beside.high
+
+
+def test_arrays_that_begin_within_a_cache_line_are_said(shifted):
+    def placed(offset, n=1024):
+        return aligned((2048,), np.dtype("float32"))[offset : offset + n]
+
+    evaluate = shifted.time_evaluator("shifted", number=1)
+    assert evaluate(placed(0, 1025), placed(16), 2.0).remark == ""
+    assert evaluate(array(placed(4, 1025)), placed(0), 2.0).remark == ""  # an nd.array has memory of its own
+    assert evaluate(placed(4, 9), placed(4, 8), 2.0).remark == ""  # too small to matter
+    assert evaluate(placed(4, 1025), placed(0), 2.0).remark.startswith("A begins within a cache line")
+    found = evaluate(placed(4, 1025), placed(8), 2.0)
+    assert found.remark.startswith("A, C begin within a cache line") and repr(found).endswith(f"; {found.remark}")

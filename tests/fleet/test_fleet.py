@@ -69,6 +69,8 @@ def test_the_workers_share_the_trials(cluster, tmp_path):
     first = result.drift.record  # timed again by the worker that had timed it
     assert {r.worker for r in kept(path, "drift")} == {first.worker} and result.drift.times
     assert any("odd is left out: it has tvmlab 0.0.1" in n for n in result.notes)
+    counts = {who: sum(r.worker == who for r in result.records) for who in ("one", "two")}
+    assert all(f"{who} ({count})" in result.notes[0] for who, count in counts.items()), result.notes
     again = tune.run(matmul(), trials=30, records=path, setup=QUICK, fleet=cluster.address)
     assert "30 trials were in the file already" in again.notes and len(kept(path)) == 30
 

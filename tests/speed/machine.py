@@ -120,7 +120,7 @@ class Others:
         return sum(ticks), sum(ticks) - idle - sum(int(t) for times in mine for t in times)
 
     def _pids(self) -> list[int]:
-        """This process and all that it started, themselves or through others. Those that ended are in their parent's."""
+        """This process and all that it started, directly or not. What those used that ended is in their parent."""
         found = [os.getpid(), *self.children]
         children: dict[int, list[int]] = {}
         for path in Path("/proc").glob("[0-9]*/stat"):

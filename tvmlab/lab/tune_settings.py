@@ -21,7 +21,7 @@ from .tune_where import checked
 TRIALS = 64
 SUFFIX = ".tune.jsonl"
 LABELS = {
-    "annealing": "learned: annealing on a cost model", "random": "random", "grid": "in order", "genetic": "genetic",
+    "annealing": "learned model", "random": "random", "grid": "in order", "genetic": "genetic",
     "optuna": "Optuna: TPE", "droplet": "coordinate descent",
 }  # fmt: skip
 NEEDS = {"annealing": "tune", "optuna": "optuna"}  # search -> the extra that it needs

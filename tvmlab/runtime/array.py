@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ..core import dtype as dt
 from .device import LAUNCHED, Device, cpu
 
 ALIGN = 64  # bytes: a cache line, and the widest vector
+LARGE = 1 << 12  # bytes
 Array = npt.NDArray[Any]
 
 
@@ -162,6 +163,16 @@ def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
     raw = np.empty(size + ALIGN, np.uint8)
     return np.ndarray(shape, dtype, raw, offset=-raw.ctypes.data % ALIGN)
+
+
+def astray(named: Iterable[tuple[str, Array]]) -> str:
+    """What is said of large arrays that begin within a cache line; "" if there are none."""
+    names = [name for name, a in named if a.nbytes >= LARGE and a.ctypes.data % ALIGN]
+    if not names:
+        return ""
+    begin = "begins" if len(names) == 1 else "begin"
+    why = "as no nd.array does: vectors may take twice as long to read"
+    return f"{', '.join(names)} {begin} within a cache line, {why}"
 
 
 def empty(

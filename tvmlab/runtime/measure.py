@@ -26,12 +26,13 @@ WIDE = 0.5  # quartiles further apart than this part of the median: repeats that
 class BenchmarkResult:
     """`results`: seconds per run, one mean per repeat of `number` runs.
 
-    `clock`: what they are the time of, if it is not the whole call.
+    `clock`: what they are the time of, if it is not the whole call. `remark`: what may have made it longer.
     """
 
     results: tuple[float, ...]
     number: int = 1
     clock: str = ""
+    remark: str = ""
 
     @property
     def mean(self) -> float:
@@ -63,6 +64,7 @@ class BenchmarkResult:
         repeats = len(self.results)
         head = f"median {duration(self.median)}{self._spread() if repeats > 1 else ''}"
         tail = f" ({self.clock})" if self.clock else ""
+        tail += f"; {self.remark}" if self.remark else ""
         return f"{head}, {_times(repeats, 'repeat')} of {_times(self.number, 'run')}, min {duration(self.min)}{tail}"
 
     def _spread(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from ..core.text import to_html
 from ..target.base import ALIASES, Compiled, Target, get
 from ..target.base import names as target_names
 from . import bundle, load, measure
-from .array import address
+from .array import address, astray
 from .bind import Bound, bind, refuse_names
 from .device import Device, DeviceError, device
 from .plan import Plan, make_plan
@@ -181,13 +182,18 @@ class Module:
             bound = self._bind(args)
             try:
                 if self._launcher is None:
-                    return measure.run(self._runner(bound), plan, args)
+                    return replace(measure.run(self._runner(bound), plan, args), remark=self._astray(bound))
                 with self._launcher.timed(bound.arrays, bound.numbers, bound.place, bound.owners) as clock:
                     return measure.run_by(clock, plan, args, "time of the kernels, by the device's events")
             finally:
                 bound.finish()
 
         return evaluate
+
+    def _astray(self, bound: Bound) -> str:
+        if self.target.kind.name == "interp":  # no vectors, and no such times
+            return ""
+        return astray(zip((p.name for p in self.signature.buffers), bound.arrays, strict=True))
 
     def runner(self, *args: Any, **named: Any) -> Callable[[], Any]:
         """The bare call on these arguments, which are checked once; outputs that need a copy are refused."""

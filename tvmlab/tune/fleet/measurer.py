@@ -127,8 +127,8 @@ class FleetMeasurer:
     ) -> Measured:
         """As Measurer's; `process` says nothing. A candidate that was measured before goes to the same worker."""
         found, who = self._given(candidate, {"best": best}, self._who.get(candidate.key, ""), stop)
-        if who:
-            self._who.setdefault(candidate.key, who)
+        if who and candidate.key not in self._who:  # else it was timed again, to see whether the machine has changed
+            self._who[candidate.key] = who
             self.crew.members[who].trials += 1
         return found
 
