@@ -97,6 +97,7 @@ CASES = {
     "matmul, bias, tanh": lambda: _matmul(9, 12, 5, after=True),
     "conv2d": _conv2d,
     "conv2d, strided": lambda: _conv2d(8, 2, 4, 2),
+    "conv2d, lanes along channels": lambda: _conv2d(7, 5, 19),
     "softmax": _softmax,
     "total": _total,
     "blur": _blur,
@@ -104,12 +105,15 @@ CASES = {
 }
 
 
-def differing(name, target, count, seed=7):
-    """(how many of the points were right, why others gave no schedule); a wrong one fails."""
+def differing(name, target, count, seed=7, first=False):
+    """(how many of the points were right, why others gave no schedule); a wrong one fails.
+
+    `first`: the points that a session begins with, instead of random ones.
+    """
     args, inputs, wanted = CASES[name]()
     task = tune.Task.of(args[-1], args, target)
     refused, right = [], 0
-    for point in [0, *task.space.sample_ints(count - 1, random.Random(seed))]:
+    for point in task.first[:count] if first else [0, *task.space.sample_ints(count - 1, random.Random(seed))]:
         made = candidate(task, point)
         if isinstance(made, Refused):
             refused.append(made.text)

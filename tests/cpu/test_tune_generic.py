@@ -12,6 +12,12 @@ def test_compiled_points_compute_the_same(name):
     assert right, why
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_points_that_a_session_begins_with_compute_the_same(name):
+    right, why = differing(name, "llvm", 4, first=True)
+    assert right, why
+
+
 def test_compiled_points_with_copies_compute_the_same(monkeypatch):
     monkeypatch.setattr(packing, "CACHED", 0)
     monkeypatch.setattr(packing, "OFTEN", 0)

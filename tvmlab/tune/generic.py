@@ -9,14 +9,16 @@ Each stage that nobody has scheduled yet gets its choices, named by the stage: `
             C[i, j] += ...
 
 The stages are placed from the outputs backwards: at the root, inside a loop of the stage that reads them, or inlined.
-What a sum reads again and again may be copied first, into panels (packing.py): `C.pack.B`.
+What a sum reads again and again may be copied first, into panels (packing.py): `C.pack.B`. Vectors are along the last
+axis, or, of a convolution, along the channels: `C.lanes`, which says where the weights are copied for it.
 An order of stages that cannot be is an InstantiationError that says why. What a person has scheduled stays as it is.
 The spaces for GPUs are in generic_gpu.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -34,7 +36,7 @@ from ..schedule import identity
 from ..schedule.state import State
 from ..schedule.trace import Trace, operations
 from ..target.base import Target
-from . import generic_gpu, packing
+from . import generic_gpu, generic_start, packing
 from .dispatch import get_config
 from .flop import compute_flop
 from .pieces import CODE, Piece, plan
@@ -61,6 +63,11 @@ class GenericTask(Task):
         made = [f"{t.name}: {t.dtype}[{', '.join(map(show, t.shape))}]" for op in trace.outputs for t in op.outputs]
         super().__init__("generic", [", ".join(made), identity.of(trace)], self.target)
         self.func = Generic(trace, self.tensors, bool(self.target.kind.threads) and self.target.name != "interp")
+
+    @cached_property
+    def first(self) -> list[int]:
+        """Points that a session begins with."""
+        return [] if self.func.gpu else generic_start.points(self.space, plan(self.trace.state, self.tensors))
 
     def _collected(self) -> Space:
         """The choices are told apart by their places: their names have those of loops in them."""
@@ -130,6 +137,9 @@ def define(cfg: Any, p: Piece) -> None:
     if p.folds:
         cfg.define_knob(f"{p.name}.order", list(ORDERS))
         cfg.define_knob(f"{p.name}.cache", [0, 1])
+    if p.lanes:
+        others = [f"{a.name}, copies: {place}" for a in p.lanes for place in packing.AT[1:]]
+        cfg.define_knob(f"{p.name}.lanes", [p.op.axis[-1].name, *others])
     for name in p.reread:
         cfg.define_knob(f"{p.name}.pack.{name}", list(packing.AT))
     cfg.define_knob(f"{p.name}.parallel", list(range(min(len(p.op.axis), 3) + 1)))
@@ -198,15 +208,24 @@ class Builder:
             p.home = None
             self.root(p)
             return
+        if self.lanes(p)[0] is not p.op.axis[-1]:
+            raise ScheduleError("generic-lanes", f"the lanes of {p.name} are its last axis's: it is not at the root")
         self.s[p.op].compute_at(self.s[_stage_of_loop(self.s.state, axis)], axis)
-        self.inner(p, p.op, p.op)
+        self.inner(p, dict(zip(p.op.axis, self.s[p.op].op.axis, strict=True)), p.op)
         self.pack(p, p.op)
+
+    def lanes(self, p: Piece) -> tuple[IterVar | None, str]:
+        """The axis whose innermost loop comes last, and where what it indexes is copied ("": that stays as it is)."""
+        name, _, place = self.chosen(p, "lanes", "").partition(", copies: ")
+        return next((a for a in p.lanes if a.name == name and place), p.op.axis[-1] if p.op.axis else None), place
 
     def pack(self, p: Piece, core: Operation) -> None:
         """Copies of what its sum reads, where chosen, at the loop chosen or the next one further out that there is."""
         tiles = {a: lengths_of(constant(a.extent) or 0, self.size(p, a))[-1] for a in p.op.axis}
-        for name, t in p.reread.items():
-            place = self.chosen(p, f"pack.{name}")
+        lanes, at = self.lanes(p)
+        copied = [(t, self.chosen(p, f"pack.{name}")) for name, t in p.reread.items()]
+        copied += [(t, at) for t in (p.lanes[lanes].values() if lanes is not None and at else ())]
+        for t, place in copied:
             if not place:
                 continue
             copy = packing.pack(self.s, p.op, t, core, tiles)
@@ -254,11 +273,7 @@ class Builder:
 
     def root(self, p: Piece) -> None:
         """A nest of its own: tiles of tiles; with a cache, the sums are made in one that a tile fills."""
-        core = None
-        if p.folds and self.chosen(p, "cache") and self.tiled(p):
-            outputs = list(p.op.outputs)
-            made = self.s.cache_write(outputs if len(outputs) > 1 else outputs[0], "local")
-            core = (made[0] if isinstance(made, list) else made).op
+        core, axes = self.cache(p)
         stage = self.s[p.op]
         whole = core is None and p.folds
         levels = self.spatial(p, stage)
@@ -274,8 +289,23 @@ class Builder:
             p.loops["block"] = folded[0][-1][0]
         if core is not None:
             self.s[core].compute_at(stage, p.loops["inner"])
-            self.inner(p, p.op, core)
+            self.inner(p, axes, core)
         self.pack(p, core or p.op)
+
+    def cache(self, p: Piece) -> tuple[Operation | None, dict[IterVar, IterVar]]:
+        """The stage that makes the sums of a tile, if chosen, and its loop for each axis of `p`, the lanes last."""
+        lanes, copied = self.lanes(p)
+        if not p.folds or not (self.chosen(p, "cache") or copied) or not self.tiled(p):
+            return None, {}
+        outputs = list(p.op.outputs)
+        made = self.s.cache_write(outputs if len(outputs) > 1 else outputs[0], "local")
+        stage = self.s[made[0] if isinstance(made, list) else made]
+        if not copied:
+            return stage.op, dict(zip(p.op.axis, stage.op.axis, strict=True))
+        own = sorted(p.op.axis, key=lambda a: a is lanes)
+        order = [p.op.axis.index(a) for a in own]
+        loops = stage.transform_layout(lambda *at: [at[k] for k in order])  # what a vector adds to lies together
+        return stage.op, dict(zip(own, loops, strict=True))
 
     def tiled(self, p: Piece) -> bool:
         """Does any loop run around the innermost tile?"""
@@ -322,12 +352,12 @@ class Builder:
         groups.update({f"S{k + 3 - len(spatial)}": g for k, g in enumerate(spatial)})
         return [loop for word in words for loop in groups.get(word, ())]
 
-    def inner(self, p: Piece, op: Operation, core: Operation) -> None:
-        """The loops of a stage that is computed inside another: one level of tiles."""
+    def inner(self, p: Piece, axes: Mapping[IterVar, IterVar], core: Operation) -> None:
+        """The loops of a stage that is computed inside another: one level of tiles. `axes`: `p`'s -> the loop."""
         stage = self.s[core]
         outer: Group = []
         tile: Group = []
-        for own, axis in zip(p.op.axis, stage.op.axis, strict=True):
+        for own, axis in axes.items():
             self.cut(stage, axis, 0, [-1, *self.size(p, own)[1:][-1:]], [outer, tile])
         folded = self.folded(p, core) if p.folds else [[], []]
         nest = self.ordered(p, [outer, tile], folded)

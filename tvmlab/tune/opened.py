@@ -66,10 +66,10 @@ class OpenedTask(Task):
         return space
 
     @property
-    def now(self) -> int | None:
-        """The point that the steps are at; None where they have a value that is not among those to choose from."""
+    def first(self) -> list[int]:
+        """The point that the steps are at: the best is compared with it. [] where a value is none to choose from."""
         places = [p.now for p in self.parameters]
-        return None if -1 in places else self.space.knob2point(places)
+        return [] if -1 in places else [self.space.knob2point(places)]
 
     def _said(self, p: Parameter) -> list[Any]:
         """A parameter and its values, whatever the loops are called."""

@@ -24,6 +24,7 @@ AT = ("", "root", "first", "block")  # no copy; of all of it; at the loop S0's f
 CACHED = 32 << 10  # bytes of an input that stays in a first cache as it is: no copy is offered
 LARGEST = 4 << 20  # bytes of a copy inside a loop
 OFTEN = 4  # reads of an element that was copied, on average, at least
+WIDE = 8  # results of an axis whose loop may be lanes instead of the last one's
 TEXT = 16  # elements that are copied one after the other in the text, at most
 
 
@@ -45,6 +46,39 @@ def reread(op: ComputeOp) -> dict[str, Tensor]:
         if again and any(a.var in used for a in op.reduce_axis) and any(a is op.axis[-1] for a in _tiled(op, load)):
             names = [name.partition("#")[0] for name in found]
             found[t.name if t.name not in names else f"{t.name}#{names.count(t.name) + 1}"] = t
+    return found
+
+
+def other_lanes(op: ComputeOp) -> dict[IterVar, dict[str, Tensor]]:
+    """Axes that may be the lanes of vectors in the last one's place, and the inputs that are copied into panels for it.
+
+    Of sums whose last axis indexes no input by itself, as where a window slides along it. A convolution has two such
+    ways: lanes along the positions, which are read as they lie, or along the output channels (packed weights).
+    """
+    if not op.reduce_axis or len(op.axis) < 2 or op.num_outputs > 1:
+        return {}
+    if not all((constant(a.extent) or 0) > 0 for a in _all(op)):
+        return {}
+    loads = {t: _load(op, t) for t in op.inputs}
+    alone = {t: _tiled(op, load) for t, load in loads.items() if load is not None}
+    if any(a is op.axis[-1] for dims in alone.values() for a in dims):
+        return {}
+    found = {a: _indexed(op, loads, a) for a in op.axis[:-1] if (constant(a.extent) or 0) >= WIDE}
+    return {a: used for a, used in found.items() if used and len(used) < len(loads)}
+
+
+def _indexed(op: ComputeOp, loads: Mapping[Tensor, Load | None], a: IterVar) -> dict[str, Tensor]:
+    """By name the inputs that `a` indexes, each in one dimension and by itself; {} where one is another way."""
+    found: dict[str, Tensor] = {}
+    for t, load in loads.items():
+        if load is None:
+            return {}
+        places = [k for k, i in enumerate(load.indices) if a.var in set(variables(i))]
+        if not places:
+            continue
+        if len(places) > 1 or _tiled(op, load)[places[0]] is not a or t.name in found:
+            return {}
+        found[t.name] = t
     return found
 
 

@@ -294,11 +294,10 @@ class Session(Watched):
         return Measurer(self.setup) if self._fleet is None else fleets.opened(self._fleet, self.setup)
 
     def _first(self) -> list[int]:
-        """The values that the steps have now, if they are a point that may be tried: the best is compared with it."""
-        now, part = getattr(self.task, "now", None), self._part
-        if now is None or now in self._book.known:
-            return []
-        return [] if isinstance(part, PartOf) and part.space.inside(now) is None else [now]
+        """What the task begins with, where that may be tried: values that steps have now, a rule of thumb."""
+        part, known = self._part, self._book.known
+        inside = part.space.inside if isinstance(part, PartOf) else lambda index: index
+        return [i for i in getattr(self.task, "first", ()) if i not in known and inside(i) is not None]
 
     def _searching(self) -> Any:
         """The search; made anew, and told what is known, where another part of the space was asked for."""

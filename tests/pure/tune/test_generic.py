@@ -140,3 +140,47 @@ def test_what_has_no_operations_is_measured_by_its_elements():
     A = te.placeholder((8, 4), name="A")
     B = te.compute((4, 8), lambda i, j: A[j, i], name="B")
     assert tune.Task.of(B, [A, B], "llvm").flop == 32.0
+
+
+def conv(name="conv2d, lanes along channels"):
+    args, *_ = CASES[name]()
+    return args, tune.Task.of(args[-1], args, "llvm")
+
+
+def test_lanes_along_the_channels_of_a_convolution(golden):
+    """Its weights are packed for that, and the tile of sums lies the same way."""
+    _, task = conv()
+    assert task.space.space_map["C.lanes"].values == ["x", *(f"f, copies: {at}" for at in ("root", "first", "block"))]
+    s, _ = task.instantiate(task.space.get(task.first[0]))
+    assert s.to_code() == golden
+
+
+def test_lanes_are_a_choice_only_where_the_last_axis_indexes_no_input_by_itself():
+    lanes = lambda args: [n for n in tune.Task.of(args[-1], args, "llvm").space.names if n.endswith("lanes")]
+    assert lanes(declare()) == [] and lanes(conv("conv2d")[0]) == []  # a product; few channels
+    A, W = te.placeholder((16, 9), name="A"), te.placeholder((16, 3), name="W")
+    r = te.reduce_axis((0, 3), name="r")
+    each = te.compute((16, 7), lambda c, x: te.sum(A[c, x + r] * W[c, r], axis=r), name="each")
+    assert lanes([A, W, each]) == []  # channels index all that is read
+
+
+def test_lanes_along_the_channels_are_of_a_stage_at_the_root():
+    args, _ = conv()
+    D = te.compute(args[-1].shape, lambda *i: te.tanh(args[-1](*i)), name="D")
+    task = tune.Task.of(D, [*args[:2], D], "llvm")
+    places = dict(zip(task.space.names, task.space.point2knob(task.first[0]), strict=True))
+    places["C.place"] = [e.val for e in task.space.space_map["C.place"].entities].index("tile")
+    inside = task.space.get(task.space.knob2point(list(places.values())))
+    said = refused(tune.InstantiationError, lambda: task.instantiate(inside))
+    assert "the lanes of C are its last axis's: it is not at the root" in said
+
+
+def test_a_session_begins_with_points_of_a_rule_of_thumb():
+    args = declare()
+    task = tune.Task.of(args[-1], args, "llvm")
+    session = tune.Session(task, trials=4)
+    assert session._first() == task.first and len(task.first) >= 3
+    kept = {"C.cache": [0]}
+    session.restrict(kept)
+    assert session._first() == []  # they have all a cache
+    assert all(task.space.get(i)["C.cache"].val == 1 for i in task.first)

@@ -323,10 +323,10 @@ def test_nothing_is_pickled_but_text():
 def test_the_values_of_now_are_a_point_where_all_of_them_may_be_chosen():
     s, args = tiled()
     task = Task.opened(s, args, {"e1.factor": [8, 4, 2], "e4.taken": None})
-    found = dict(zip(task.space.names, task.space.point2knob(task.now), strict=True))
+    found = dict(zip(task.space.names, task.space.point2knob(task.first[0]), strict=True))
     assert found == {"split i: factor": 1, "vectorize ji": 0}
-    assert candidate(task, task.now, "llvm").key == fingerprint(s.trace)
-    assert Task.opened(s, args, {"e1.factor": [8, 2]}).now is None
+    assert candidate(task, task.first[0], "llvm").key == fingerprint(s.trace)
+    assert Task.opened(s, args, {"e1.factor": [8, 2]}).first == []
 
 
 def test_orders_that_were_opened_stay_so_when_one_of_them_is_taken():
@@ -338,6 +338,6 @@ def test_orders_that_were_opened_stay_so_when_one_of_them_is_taken():
     give(document, "e3", order.args, False)
     assert set(values) - {v for p in openable(document) if p.id == "e3.axes" for v in p.values}
     again = OpenedTask(document, args, {"e3.axes": values})
-    assert again.space.hash == task.space.hash and again.now == values.index(order.value)
+    assert again.space.hash == task.space.hash and again.first == [values.index(order.value)]
     with pytest.raises(LabError, match="is no value for"):
         OpenedTask(document, args, {"e3.axes": ["ji, io"]})
