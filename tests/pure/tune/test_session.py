@@ -143,6 +143,7 @@ def test_a_space_smaller_than_the_trials():
     assert len(result.records) == 4 and "every point of the space has been tried" in result.notes
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_a_template_that_always_raises_in_a_huge_space_is_given_up(path):
     def template(config):
         raise ValueError("no")
@@ -165,14 +166,15 @@ def test_a_space_of_a_million_million_points(path, name):
     assert result.schedule()[1] and max(r.index for r in result.records) < len(task.space)
 
 
-def test_a_space_of_which_the_filter_leaves_nothing():
+@pytest.mark.parametrize("search", ["annealing", "random", "grid", "genetic", "droplet", "optuna"])
+def test_a_space_of_which_the_filter_leaves_nothing(search):
     from tvmlab.tune.space import Space as Real
 
     space = Real()
     space.define_knob("y", [1, 2])
     space.multi_filter(lambda config: False)
     with pytest.raises(LabError, match="the filter of the space discarded all its 2 points"):
-        tune.run(Task(None, space), trials=5)
+        tune.run(Task(None, space), trials=5, search=search)
 
 
 def test_refusals_do_not_count_and_are_not_tried_again(path):
@@ -183,12 +185,12 @@ def test_refusals_do_not_count_and_are_not_tried_again(path):
 
     task = matmul()
     task = Task(template, task.space, task.args, task.name)
-    result = tune.run(task, trials=10, records=path)
+    result = tune.run(task, trials=10, search="random", records=path)
     assert len(result.trials) == 10 and all(r.index % 5 >= 3 for r in result.trials)
     assert result.discarded["ValueError: rows"] == len(result.records) - 10 > 0
     assert "points not measured: ValueError: rows" in repr(result)
     task.made.clear()
-    tune.run(task, trials=12, records=path)
+    tune.run(task, trials=12, search="random", records=path)
     assert not {r.index for r in result.records} & set(task.made) or len(set(task.made)) == len(task.made)
 
 

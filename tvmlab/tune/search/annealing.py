@@ -41,6 +41,7 @@ class Search:
         start: Sequence[int] = (),
     ) -> None:  # fmt: skip
         self.task, self.space, self.size = task, task.space, math.prod(task.space.dims)
+        len(self.space)  # which refuses one whose filter leaves nothing
         self.random, self.seed = random.Random(seed), seed
         self.chains, self.steps, self.random_share = chains, steps, random_share
         self.diversity, self.lowered, self.first = diversity, lowered, min(first, MOST)
@@ -142,6 +143,8 @@ class Search:
             heat = min(1.0 - step / self.steps, budget[0] / whole)
             moved = [self.neighbour(index) for index in self.walkers]
             self.score(moved, budget)
+            if not self.value:  # no point so far is a program
+                continue
             spread = float(np.std(list(self.value.values()))) or 1.0
             pairs = zip(moved, self.walkers, strict=True)
             self.walkers = [new if self.accepts(new, old, heat * spread) else old for new, old in pairs]
