@@ -102,7 +102,7 @@ def compared(bench: Bench, row: Row, name: str, operator: str, shape: dict[str, 
     for who, result in results.items():
         against = ratio(times, who, "tvm") if said else "-"
         trials = f"{sum(r.ok for r in result.records)} in {result.progress.seconds:.0f} s"
-        speed = bench.speed(result.flop, times[who])
+        speed = bench.speed(result.task.flop, times[who])
         row.line(name, who, against, ratio(times, who, "hand"), *speed, trials, theirs)
         bench.say("    " + ", ".join(f"{knob} {value}" for knob, _, value in result.best.config))
     return [ratio(times, who, "tvm").median for who in results] if said else []
