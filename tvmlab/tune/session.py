@@ -40,10 +40,11 @@ class Session(Watched):
     """`trials`: measured in all, those in the file included; not points that gave nothing to measure, nor what is timed
     again. `seconds`: of work, pauses not counted, and not the 2 s at the end in which the fastest are timed again.
     `search`: a name (`annealing`, `droplet`, `genetic`, `optuna`, `random`, `grid`: a file of `tune/search/`), or a
-    search. `records`: a file that is read first, and added to. `setup`: how to measure (a Setup, or its fields as a
-    mapping). `on_trial(record)`: called in the session's thread. `fleet`: other machines that measure: a `Client` of
-    dask.distributed, the address of a scheduler, a `tune.Fleet`, `tune.Boards`, or whatever has the methods of a
-    Measurer.
+    search, which keeps to its own points; None is the one that learns (annealing), or random without the package
+    lightgbm. One with a name begins with `task.first`. `records`: a file that is read first, and added to. `setup`: how
+    to measure (a Setup, or its fields as a mapping). `on_trial(record)`: called in the session's thread. `fleet`: other
+    machines that measure: a `Client` of dask.distributed, the address of a scheduler, a `tune.Fleet`, `tune.Boards`, or
+    whatever has the methods of a Measurer.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class Session(Watched):
         task: Any,
         trials: int | None = None,
         seconds: float | None = None,
-        search: Any = "annealing",
+        search: Any = None,
         seed: int = 0,
         records: str | os.PathLike[str] | None = None,
         target: Any = None,
@@ -66,6 +67,8 @@ class Session(Watched):
         self.task, self.target = task, str(target or task.target or "llvm")
         need_same_kind(task, self.target)
         self.setup = Setup.of(setup, self.target, here=fleet is None)
+        usually = search is None
+        search = searches.usual() if usually else search
         self.search = searches.get(search)(task, seed=seed) if isinstance(search, str) else search
         self.search_name = search if isinstance(search, str) else type(search).__module__.rsplit(".", 1)[-1]
         self._seed, self._part = seed, None if isinstance(search, str) else NAMELESS
@@ -80,6 +83,8 @@ class Session(Watched):
         self._finishing = False  # are the fastest being timed again?
         self._how = ""  # it ended, where not by itself
         self._error: BaseException | None = None
+        if usually and search == "random":
+            self.notes.append("the search is random: one that learns needs the package lightgbm")
         if count := self.know(self._book.read()):
             self.notes.append(f"{count} trials were in the file already")
 
@@ -294,8 +299,10 @@ class Session(Watched):
         return Measurer(self.setup) if self._fleet is None else fleets.opened(self._fleet, self.setup)
 
     def _first(self) -> list[int]:
-        """What the task begins with, where that may be tried: values that steps have now, a rule of thumb."""
+        """What the task begins with, where that may be tried: an untuned template, the steps as they are, a guess."""
         part, known = self._part, self._book.known
+        if part is NAMELESS:
+            return []
         inside = part.space.inside if isinstance(part, PartOf) else lambda index: index
         return [i for i in getattr(self.task, "first", ()) if i not in known and inside(i) is not None]
 
@@ -317,7 +324,7 @@ def run(
     task: Any,
     trials: int | None = None,
     seconds: float | None = None,
-    search: Any = "annealing",
+    search: Any = None,
     seed: int = 0,
     records: str | os.PathLike[str] | None = None,
     target: Any = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from ..core.error import LabError, ScheduleError
@@ -77,6 +78,13 @@ class Task:
         return self._space
 
     config_space = space
+
+    @property
+    def first(self) -> list[int]:
+        """Points that a session begins with: 0, what an untuned template makes, with which the best is compared."""
+        with suppress(Exception):  # of a person's filter: its candidates say what it was
+            return [0] if self.space.is_index_valid(0) else []
+        return []
 
     @property
     def flop(self) -> float:

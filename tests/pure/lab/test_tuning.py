@@ -557,8 +557,10 @@ def test_saved_settings_that_cannot_be_here_are_said_and_left_out(lab):
 
 def test_the_search_is_random_where_there_is_no_model(lab, monkeypatch):
     from tvmlab.lab import tune_settings
+    from tvmlab.tune import search as searches
 
-    monkeypatch.setattr(tune_settings, "find_spec", lambda name: None)
+    for place in (tune_settings, searches):
+        monkeypatch.setattr(place, "find_spec", lambda name: None)
     tune_settings.listed.cache_clear()
     try:
         assert tune_settings.Settings().search == "random"

@@ -150,7 +150,8 @@ def conv(name="conv2d, lanes along channels"):
 def test_lanes_along_the_channels_of_a_convolution(golden):
     """Its weights are packed for that, and the tile of sums lies the same way."""
     _, task = conv()
-    assert task.space.space_map["C.lanes"].values == ["x", *(f"f, copies: {at}" for at in ("root", "first", "block"))]
+    others = [f"axis 1, copies: {at}" for at in ("root", "first", "block")]
+    assert task.space.space_map["C.lanes"].values == ["last axis", *others]
     s, _ = task.instantiate(task.space.get(task.first[0]))
     assert s.to_code() == golden
 
@@ -184,3 +185,60 @@ def test_a_session_begins_with_points_of_a_rule_of_thumb():
     session.restrict(kept)
     assert session._first() == []  # they have all a cache
     assert all(task.space.get(i)["C.cache"].val == 1 for i in task.first)
+
+
+def test_a_search_that_was_given_keeps_to_its_own_points():
+    from tvmlab.tune.search.random import Search
+
+    args = declare()
+    task = tune.Task.of(args[-1], args, "llvm")
+    assert tune.Session(task, trials=4, search=Search(task))._first() == []
+
+
+def test_the_batch_may_be_lanes_too_and_the_smaller_copies_come_first():
+    A, W = te.placeholder((8, 16, 40), name="A"), te.placeholder((16, 16, 3), name="A")  # of one name
+    c, r = te.reduce_axis((0, 16), name="c"), te.reduce_axis((0, 3), name="r")
+    C = te.compute((8, 16, 38), lambda n, f, x: te.sum(A[n, c, x + r] * W[f, c, r], axis=[c, r]), name="C")
+    task = tune.Task.of(C, [A, W, C], "llvm")
+    values = task.space.space_map["C.lanes"].values
+    assert [v[:6] for v in values[1::3]] == ["axis 1", "axis 0"]
+    assert {task.space.get(i)["C.lanes"].val for i in task.first} == {"last axis", values[1], values[4]}
+
+
+def test_names_of_axes_are_nothing_to_the_space():
+    """A choice's own name among them, or one that looks like a candidate."""
+
+    def named(*names):
+        A, W = te.placeholder((16, 40), name="A"), te.placeholder((16, 16, 3), name="W")
+        c, r = te.reduce_axis((0, 16), name=names[2]), te.reduce_axis((0, 3), name=names[3])
+        ns = {"te": te, "A": A, "W": W, "c": c, "r": r}
+        f, x = names[:2]
+        body = eval(f"lambda {f}, {x}: te.sum(A[c, {x} + r] * W[{f}, c, r], axis=[c, r])", ns)
+        C = te.compute((16, 38), body, name="C")
+        return tune.Task.of(C, [A, W, C], "llvm")
+
+    tasks = [named("f", "x", "c", "r"), named("lanes", "cache", "order", "place")]
+    assert tasks[0].space.hash == tasks[1].space.hash and tasks[0].first == tasks[1].first
+    for task in tasks:
+        s, _ = task.instantiate(task.space.get(task.first[0]))
+        assert "transform_layout" in s.to_code()
+
+
+def test_a_scalar_that_others_read_may_be_inside_their_loops():
+    A = te.placeholder((37,), name="A")
+    k = te.reduce_axis((0, 37), name="k")
+    S = te.compute((), lambda: te.sum(A[k], axis=k), name="S")
+    Y = te.compute((37,), lambda i: A[i] / S(), name="Y")
+    task = tune.Task.of(Y, [A, Y], "llvm")
+    place = [e.val for e in task.space.space_map["S.place"].entities].index("tile")
+    places = [{"S.place": place, "Y.i": 2}.get(n, 0) for n in task.space.names]
+    s, _ = task.instantiate(task.space.get(task.space.knob2point(places)))
+    assert "s[S].compute_at" in s.to_code()
+
+
+def test_lanes_along_channels_need_a_cache():
+    _, task = conv()
+    places = dict(zip(task.space.names, task.space.point2knob(task.first[0]), strict=True))
+    places["C.cache"] = 0
+    bare = task.space.get(task.space.knob2point(list(places.values())))
+    assert "no tile has a cache" in refused(tune.InstantiationError, lambda: task.instantiate(bare))

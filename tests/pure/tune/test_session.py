@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from tests.tuning import Space, Task, matmul
-from tvmlab import tune
+from tvmlab import te, tune
 from tvmlab.core.error import CallError, LabError
 from tvmlab.tune import finish, records, session, work
 from tvmlab.tune.measure import Measured
@@ -414,3 +414,33 @@ def test_names_that_are_not_there():
     with pytest.raises(AttributeError, match="swarm"):
         tune.swarm
     assert "run" in dir(tune)
+
+
+def test_the_first_trial_of_a_template_is_the_untuned_one_whatever_the_filter_does():
+    from tvmlab.tune.templates import TEMPLATES
+
+    @tune.template("test/first")
+    def made(n):
+        cfg = tune.get_config()
+        cfg.define_knob("y", [1, 2, 4])
+        if n > 8:
+            cfg.multi_filter(lambda c: 1 / (n - 16) > 0)
+        A = te.placeholder((n,), name="A")
+        B = te.compute((n,), lambda i: A[i] + 1.0, name="B")
+        s = te.create_schedule(B.op)
+        s[B].split(B.op.axis[0], cfg["y"].val)
+        return s, [A, B]
+
+    try:
+        assert [tune.create("test/first", [n], "llvm").first for n in (8, 16, 32, 9)] == [[0], [], [0], []]
+    finally:
+        del TEMPLATES["test/first"]
+
+
+def test_without_the_package_the_search_is_random_and_says_so(monkeypatch):
+    from tvmlab.tune import search
+
+    monkeypatch.setattr(search, "find_spec", lambda name: None)
+    session = tune.Session(matmul(), trials=2)
+    assert session.search_name == "random" and any("needs the package lightgbm" in n for n in session.notes)
+    assert not tune.Session(matmul(), trials=2, search="random").notes

@@ -7,14 +7,12 @@ templates our search begins with the hand schedule, their point 0; without a tem
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from typing import Any
 
 from tvmlab import build, kernels, tune
 from tvmlab.kernels import conv2d
 from tvmlab.target import Target
 from tvmlab.target.llvm import jit
-from tvmlab.tune.search.annealing import Search
 
 from ..bench import Bench, Row, agree, random_arrays
 from ..peers import Missing
@@ -42,16 +40,15 @@ def run(bench: Bench, row: Row) -> None:
                   min(known) >= 1 if known else None)  # fmt: skip
 
 
-def searched(bench: Bench, task: Any, threads: int, start: Sequence[int] = ()) -> Any:
-    search = Search(task, start=start)
-    return tune.run(task, seconds=bench.seconds, search=search, setup={"threads": threads})
+def searched(bench: Bench, task: Any, threads: int) -> Any:
+    return tune.run(task, seconds=bench.seconds, setup={"threads": threads})
 
 
 def trials_per_second(bench: Bench, row: Row) -> None:
     """Different programs, compiled, right and timed several times, of a product of 512 on two cores."""
     shape = {"m": 512, "n": 512, "k": 512}
     start = time.perf_counter()
-    result = searched(bench, kernels.task("matmul", "llvm", **shape), CORES, [0])
+    result = searched(bench, kernels.task("matmul", "llvm", **shape), CORES)
     took = time.perf_counter() - start
     good = {r.trace for r in result.records if r.ok and r.check == "ok" and len(r.times) >= REPEATS}
     rate, said = len(good) / took, asked(bench, "matmul", "matmul", shape, CORES)
@@ -81,7 +78,7 @@ def compared(bench: Bench, row: Row, name: str, operator: str, shape: dict[str, 
     """How many times as fast as the peer's, with a template and without; [] without the peer."""
     kernel, tensors = kernels.get(operator), kernels.get(operator).declare(**shape)
     results = {
-        "template": searched(bench, kernels.task(operator, "llvm", **shape), 1, [0]),
+        "template": searched(bench, kernels.task(operator, "llvm", **shape), 1),
         "none": searched(bench, tune.Task.of(tensors[-1], list(tensors), "llvm"), 1),
     }
     *inputs, out = random_arrays(tensors)

@@ -23,6 +23,10 @@ class Folder:
 
     def clear(self) -> None:
         shutil.rmtree(self.path, ignore_errors=True)
+        self.let_go()
+
+    def let_go(self) -> None:
+        """It is another process's."""
         if self._lock is not None:
             os.close(self._lock)
 
@@ -44,7 +48,10 @@ def _clear(path: Path) -> None:
 
 def _locked(path: Path) -> int | None:
     """A descriptor with the lock; None where another process has it, or there are no locks."""
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return None
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -211,8 +211,9 @@ class Keeper:
         for s in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
             signal.signal(s, signal.SIG_DFL)
         self.listener.close()
-        for other in self.visits.values():
+        for other in self.visits.values():  # whose folders are locked as long as their own processes live
             other.sock.close()
+            other.folder.let_go()
         if self.offer is not None:
             self.offer.close()
         null = os.open(os.devnull, os.O_RDWR)

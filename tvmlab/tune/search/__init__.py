@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,11 @@ SHARED_FILES = {"__init__", "base"}
 
 def names() -> list[str]:
     return sorted(p.stem for p in Path(__file__).parent.glob("*.py") if p.stem not in SHARED_FILES)
+
+
+def usual() -> str:
+    """The one that learns, where the package that it needs is installed."""
+    return "annealing" if find_spec("lightgbm") is not None else "random"
 
 
 def get(name: str) -> Any:

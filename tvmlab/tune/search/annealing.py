@@ -1,9 +1,10 @@
 """Simulated annealing on a cost model: many chains walk the space where the model says it is fast.
 
-The first points are random, spread over the choices of each knob. From then on each call fits the model to what has
-been told, lets the chains go on from where they were, and proposes the best points they met: different ones, and now
-and then a random one, since the model only knows what it has seen. A program is lowered once; how many a call may lower
-is bounded, the space may be any size. Once many points are known, a fit waits until there are a tenth more.
+The first points are random, spread over the choices of each knob, unless enough is known. From then on each call fits
+the model to what has been told, lets the chains go on from where they were, and proposes the best points they met:
+different ones, and now and then a random one, since the model only knows what it has seen. A program is lowered once;
+how many a call may lower is bounded, the space may be any size. Once many points are known, a fit waits until there are
+a tenth more.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 
 from .. import features
 from ..model import CostModel, MissingModel, trees_package
+from .base import size
 
 MOST = 16  # random points before there is a model, at most
 SMALL = 1 << 16  # a space of up to so many points may be listed
@@ -31,8 +33,8 @@ class Search:
     `random_share`: of the proposals. `diversity`: from how many times as many candidates the proposals are chosen; 1
     takes the best. `lowered`: programs that may be lowered for each point that is asked for, half of it when much is
     known; a call ends when they are. `first`: random points before there is a model. `model`: one to start from, of
-    other shapes; then nothing is random at first. `start`: points that are proposed before any other, such as 0, the
-    hand schedule of the gallery's templates.
+    other shapes; then nothing is random at first. `start`: points that are proposed before any other, such as
+    `task.first`.
     """
 
     def __init__(
@@ -40,8 +42,8 @@ class Search:
         diversity: int = 3, lowered: int = 8, first: int = 8, model: CostModel | None = None,
         start: Sequence[int] = (),
     ) -> None:  # fmt: skip
+        size(task.space)  # refuses one whose filter leaves nothing
         self.task, self.space, self.size = task, task.space, math.prod(task.space.dims)
-        len(self.space)  # which refuses one whose filter leaves nothing
         self.random, self.seed = random.Random(seed), seed
         self.chains, self.steps, self.random_share = chains, steps, random_share
         self.diversity, self.lowered, self.first = diversity, lowered, min(first, MOST)
@@ -234,8 +236,8 @@ class Search:
     def spread(self, n: int) -> list[int]:
         """Random points in which the choices of each knob occur about equally often."""
         columns = []
-        for size in self.space.dims:
-            column = [k for _ in range(-(-n // size)) for k in self.random.sample(range(size), min(n, size))][:n]
+        for many in self.space.dims:
+            column = [k for _ in range(-(-n // many)) for k in self.random.sample(range(many), min(n, many))][:n]
             self.random.shuffle(column)
             columns.append(column)
         points = dict.fromkeys(int(self.space.knob2point(list(knobs))) for knobs in zip(*columns, strict=True))

@@ -90,7 +90,10 @@ static void child(struct visit *v, pid_t parent) {
   signal(SIGINT, SIG_DFL);
   signal(SIGCHLD, SIG_DFL);
   close(listener);
-  for (int i = 0; i < count; ++i) close(visits[i].fd);
+  for (int i = 0; i < count; ++i) {
+    close(visits[i].fd);
+    close(visits[i].lock);
+  }
   offer_close();
   if (!wire_open(&s.wire, v->fd, settings.limit) && !wire_welcome(&s.wire, settings.secret)) visit_open(&s);
   _exit(0);
