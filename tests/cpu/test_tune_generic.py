@@ -28,6 +28,6 @@ def test_compiled_points_with_copies_compute_the_same(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["llvm", "interp"])
 @pytest.mark.parametrize("name", CASES)
-def test_forty_points_compute_the_same(name, target):
-    right, why = differing(name, target, 40, seed=11)
-    assert right >= 15, why
+def test_more_points_compute_the_same(name, target):
+    right, why = differing(name, target, 24, seed=11)
+    assert right >= 9, why
