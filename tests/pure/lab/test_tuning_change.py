@@ -3,7 +3,7 @@
 
 import pytest
 
-from tests.pure.lab.test_tuning import lab, made, opened, state, tuned  # noqa: F401
+from tests.pure.lab.tuned import lab, made, opened, state, tuned  # noqa: F401
 from tests.pure.tune.test_session import Played, played  # noqa: F401  # measures at once
 from tvmlab import te
 from tvmlab.core.error import LabError

@@ -3,7 +3,7 @@
 
 import pytest
 
-from tests.pure.lab.test_tuning import made, played, product, state, tuned  # noqa: F401  # measures at once
+from tests.pure.lab.tuned import made, played, product, state, tuned  # noqa: F401  # measures at once
 from tests.pure.tune.test_identity import pasted
 
 pytestmark = pytest.mark.usefixtures("played")

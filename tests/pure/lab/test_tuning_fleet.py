@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.pure.lab.test_tuning import ask, lab, made, opened, state, told  # noqa: F401
+from tests.pure.lab.tuned import ask, lab, made, opened, state, told  # noqa: F401
 from tests.pure.tune.test_session import Played, played  # noqa: F401
 from tvmlab import te, tune
 from tvmlab.lab import timing
