@@ -144,7 +144,7 @@ def since(tuning: Any) -> int:
 
 
 def failures(records: list[Record]) -> list[Count]:
-    return [{"text": f"{f.outcome}: {f.reason}", "count": f.count} for f in insight.failures(records)]
+    return [{"text": f.text, "count": f.count} for f in insight.failures(records, insight.KINDS)]
 
 
 def _counts(found: Mapping[str, int]) -> list[Count]:

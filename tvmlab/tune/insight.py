@@ -27,6 +27,7 @@ from .records import Record
 FEW = 24  # good trials below which nothing is said of importance: on a recorded space the first knob is then a guess
 LATEST = 4  # times `every`: so many trials are behind each rank correlation
 MANY = 256  # candidates of a knob: no picture shows more
+KINDS = 8  # of failures that are told apart where they are shown
 FAIR = 3  # predictions of one fit that have an order
 
 
@@ -56,15 +57,24 @@ class Failure:
     reason: str
     count: int
 
+    @property
+    def text(self) -> str:
+        return f"{self.outcome}: {self.reason}" if self.reason else self.outcome
 
-def failures(records: Sequence[Record]) -> list[Failure]:
-    """What went wrong, the most frequent first; points that gave no schedule too (outcome: instantiation)."""
+
+def failures(records: Sequence[Record], most: int | None = None) -> list[Failure]:
+    """What went wrong, the most frequent first; points that gave no schedule too (outcome: instantiation).
+
+    `most`: so many, and what is left as one, "others".
+    """
     found: dict[tuple[str, str], list[str]] = {}
     for r in records:
         if r.kind == "trial" and not r.ok:
             found.setdefault((r.outcome, re.sub(r"\d[\d.,]*(e[+-]?\d+)?", "0", r.reason)), []).append(r.reason)
     made = [Failure(outcome, reasons[0], len(reasons)) for (outcome, _), reasons in found.items()]
-    return sorted(made, key=lambda f: -f.count)
+    made.sort(key=lambda f: -f.count)
+    rest = sum(f.count for f in made[most:]) if most is not None else 0
+    return [*made[:most], Failure("others", "", rest)] if rest else made
 
 
 # ---------------------------------------------------------------- knobs

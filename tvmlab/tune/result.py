@@ -18,8 +18,6 @@ from .watch import Drawn, as_program
 
 DRIFTS = 0.1  # part by which the same candidate's time changes, from which on it is said
 
-REASONS = 8  # kinds of failures that are told apart
-
 STEADY = "the machine is steady"
 
 
@@ -253,6 +251,4 @@ def spread(r: Record) -> str:
 
 def _reasons(records: Sequence[Record]) -> list[str]:
     """The failures: how many were alike, and the first one's reason."""
-    found = insight.failures(records)
-    lines = [f"{f.count} {f.outcome}: {f.reason}" for f in found[:REASONS]]
-    return [*lines, f"{sum(f.count for f in found[REASONS:])} others"] if found[REASONS:] else lines
+    return [f"{f.count} {f.text}" for f in insight.failures(records, insight.KINDS)]

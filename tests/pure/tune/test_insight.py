@@ -63,6 +63,8 @@ def test_failures_are_put_together_that_differ_in_numbers_only():
     assert {(f.outcome, f.reason, f.count) for f in rest} == {
         ("timeout", "5 s are over", 1), ("crash", "5 s are over", 1), ("timeout", "it hangs", 1),
     }  # fmt: skip
+    assert [f.text for f in insight.failures(others + wrong, 1)] == ["wrong: 1 cells of 4.5e-01 differ", "others"]
+    assert insight.failures(others + wrong, 1)[1].count == 3 and len(insight.failures(others + wrong, 4)) == 4
 
 
 # ---------------------------------------------------------------- importance
