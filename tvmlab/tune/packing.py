@@ -38,9 +38,9 @@ def reread(op: ComputeOp) -> dict[str, Tensor]:
     found: dict[str, Tensor] = {}
     for t in dict.fromkeys(op.inputs if op.reduce_axis and op.axis else ()):
         load = _load(op, t)
-        if load is None or not all((constant(n) or 0) > 0 for n in (*t.shape, *(a.extent for a in _all(op)))):
+        if load is None or not _known(op, t):
             continue
-        if prod(constant(n) or 1 for n in t.shape) * nbytes(t.dtype) <= CACHED:
+        if _elements(t) * nbytes(t.dtype) <= CACHED:
             continue
         used = {v for i in load.indices for v in variables(i)}
         again = any(constant(a.extent) != 1 and a.var not in used for a in op.axis)
@@ -57,9 +57,7 @@ def other_lanes(op: ComputeOp) -> dict[IterVar, list[Tensor]]:
     along the positions, which are read as they lie, or along the output channels (packed weights), or the batch. The
     axis with the smallest copies comes first.
     """
-    if not op.reduce_axis or len(op.axis) < 2 or op.num_outputs > 1:
-        return {}
-    if not all((constant(n) or 0) > 0 for n in (*(a.extent for a in _all(op)), *_lengths(op))):
+    if not op.reduce_axis or len(op.axis) < 2 or op.num_outputs > 1 or not _known(op, *op.inputs):
         return {}
     loads = {t: _load(op, t) for t in op.inputs}
     alone = [_tiled(op, load) for load in loads.values() if load is not None]
@@ -70,8 +68,10 @@ def other_lanes(op: ComputeOp) -> dict[IterVar, list[Tensor]]:
     return dict(sorted(kept.items(), key=lambda one: sum(map(_elements, one[1]))))
 
 
-def _lengths(op: ComputeOp) -> list[Any]:
-    return [n for t in op.inputs for n in t.shape]
+def _known(op: ComputeOp, *tensors: Tensor) -> bool:
+    """Are the lengths of all loops and of these tensors numbers, and not 0?"""
+    lengths = [*(a.extent for a in _all(op)), *(n for t in tensors for n in t.shape)]
+    return all((constant(n) or 0) > 0 for n in lengths)
 
 
 def _elements(t: Tensor) -> int:
