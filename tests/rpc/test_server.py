@@ -114,6 +114,21 @@ def test_a_server_clears_away_what_one_that_was_killed_has_left(kind, tmp_path, 
     os.close(fd)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize("kind", ["python", "board"])
+def test_a_session_has_no_other_sessions_folder(kind, tmp_path, monkeypatch):
+    """Or that of a session would be locked as long as any later one goes on."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with started(kind, tmp_path) as place, place.connect() as first, place.connect() as second:
+        first.upload(b"x", "f")
+        second.upload(b"x", "f")
+        server = Path(f"/proc/{place.pid}")
+        sessions = (server / "task" / str(place.pid) / "children").read_text().split()
+        held = [[os.readlink(fd) for fd in Path(f"/proc/{pid}/fd").iterdir()] for pid in sessions]
+        own = [[name for name in names if "tvmlab-rpc-" in name] for names in held]
+        assert len(own) == 2 and all(len(names) == 1 for names in own) and own[0] != own[1]
+
+
 @pytest.mark.parametrize("kind", ["python", "board"])
 def test_a_server_leaves_the_sessions_of_another_one_alone(kind, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
